@@ -63,7 +63,8 @@ fn python_library() -> Option<PathBuf> {
 pub fn python_module(folder: &Path) -> bool {
     let Some(library) = python_library() else { return false };
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
-    let (from, to) = (crates.join("faces/python/python/windfall_sap"), folder.join("windfall_sap"));
+    let from = crates.join("faces/python/python/windfall_sap");
+    let to = folder.join("windfall_sap");
     std::fs::create_dir_all(&to).expect("the folder can be made");
     let files = std::fs::read_dir(from).expect("the package is there").flatten();
     for file in files.map(|entry| entry.path()).filter(|path| path.is_file()) {

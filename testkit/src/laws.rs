@@ -238,7 +238,8 @@ impl<'s, 'a, N: Node> Life<'s, 'a, N> {
         while let Some((port, outgoing)) = self.node.poll_transmit(self.now) {
             polls += 1;
             assert!(polls < DRAIN_LIMIT, "poll_transmit never ends at {}", self.now);
-            let (frame, vector) = (frame(&outgoing.frame), outgoing.vector);
+            let frame = frame(&outgoing.frame);
+            let vector = outgoing.vector;
             self.record.push(format!("{} transmit {port:?} {frame} {vector:?}", self.now));
             self.answer(port, &outgoing);
         }

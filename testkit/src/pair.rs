@@ -84,7 +84,8 @@ impl<L: Node, R: Node> Pair<L, R> {
     #[must_use]
     pub fn new(left: L, right: R, ports: (Port, Port), wire: Wire) -> Self {
         let draw = Stream::new(wire.seed, "testkit/wire");
-        let (now, sent) = (Instant::START, (0, 0));
+        let now = Instant::START;
+        let sent = (0, 0);
         Self { left, right, emitted: Vec::new(), now, wire, ports, sent, pending: Vec::new(), draw }
     }
 

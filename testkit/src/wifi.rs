@@ -149,7 +149,9 @@ impl Station {
             self.backoff = 0;
             self.attempts += 1;
             self.radio = Radio::Data;
-            let (to, from, sequence) = (self.peer, self.address, self.sequence);
+            let to = self.peer;
+            let from = self.address;
+            let sequence = self.sequence;
             self.send(&Mpdu { kind: Kind::Data, to, from, sequence });
         }
     }

@@ -49,7 +49,8 @@ fn literal(rest: &str, before: Option<char>) -> Option<usize> {
 }
 
 fn block_comment(rest: &str) -> usize {
-    let (mut depth, mut at) = (0, 0);
+    let mut depth = 0;
+    let mut at = 0;
     while at < rest.len() {
         if rest[at..].starts_with("/*") {
             (depth, at) = (depth + 1, at + 2);
@@ -166,7 +167,9 @@ pub(crate) fn tuple_parameters(code: &str) -> Vec<(usize, &str, usize)> {
 
 /// The elements of the list in parentheses at the start of `text`.
 fn elements(text: &str) -> Vec<&str> {
-    let (mut depth, mut from, mut found) = (0_usize, 1, Vec::new());
+    let mut depth = 0_usize;
+    let mut from = 1;
+    let mut found = Vec::new();
     for (at, c) in text.char_indices() {
         match c {
             '(' | '[' | '{' | '<' => depth += 1,

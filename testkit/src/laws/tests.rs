@@ -30,7 +30,9 @@ struct Echo {
 
 impl Echo {
     fn new(fault: Fault, salt: usize) -> Self {
-        let (held, due, ledger) = (Vec::new(), Vec::new(), Ledger::default());
+        let held = Vec::new();
+        let due = Vec::new();
+        let ledger = Ledger::default();
         Self { fault, held, due, timeouts: 0, ledger, salt }
     }
 }

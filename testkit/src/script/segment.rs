@@ -301,7 +301,8 @@ pub(super) struct Numbers {
 
 impl Default for Numbers {
     fn default() -> Self {
-        let (peer, kinds) = (Seq32(0), CorruptionKinds::default());
+        let peer = Seq32(0);
+        let kinds = CorruptionKinds::default();
         Self { peer, subject: None, clock: None, kinds }
     }
 }
@@ -405,7 +406,8 @@ impl Numbers {
         if !tcp::checksum_holds(&packet.addresses, [&packet.bytes, &[]]) {
             return Err(format!("a segment left with a wrong checksum: {repr:?}"));
         }
-        let (kinds, packing) = (&self.kinds, Packing::default());
+        let kinds = &self.kinds;
+        let packing = Packing::default();
         if corruption::holds(kinds, packing, packet.ecn, &packet.addresses, &view) == Some(false) {
             return Err(format!("a segment left with a wrong detection option: {repr:?}"));
         }

@@ -175,7 +175,8 @@ impl<S: Node> Cell<S> {
             collision = true;
         }
         let mut frame = flight.frame.clone();
-        let (began, rate) = (flight.began + PROPAGATION, flight.rate);
+        let began = flight.began + PROPAGATION;
+        let rate = flight.rate;
         if collision {
             self.note(station, "x", &frame);
             return self.feed(station, AIR, Input::ReceptionFailed(Failure::Header));

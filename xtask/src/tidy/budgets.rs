@@ -26,7 +26,8 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Breach> {
             }
         }
         for function in rust::functions(&file.code) {
-            let (name, lines) = (function.name, function.lines);
+            let name = function.name;
+            let lines = function.lines;
             if lines > FUNCTION {
                 let what = format!("`{name}` has {lines} lines; {FUNCTION} are allowed");
                 breach(function.line, what);

@@ -101,7 +101,8 @@ fn list(workspace: &Workspace) -> String {
     text += "\nNever, even by way of a third crate:\n\n";
     for ban in &BANS {
         let to: Vec<_> = ban.to.iter().map(|it| it.trim_start_matches("windfall-")).collect();
-        let (from, to) = (quoted(ban.from), quoted(&to));
+        let from = quoted(ban.from);
+        let to = quoted(&to);
         let _ = writeln!(text, "- {from} to {to}: {}.", ban.why);
     }
     text + "\n"

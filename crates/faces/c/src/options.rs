@@ -199,7 +199,8 @@ unsafe impl Send for Context {}
 
 impl Context {
     fn judge(&self, check: Check, message: &Received) -> Decision {
-        let (mut ranges, mut count) = ([MessageRange::default(); RANGES], RANGES);
+        let mut ranges = [MessageRange::default(); RANGES];
+        let mut count = RANGES;
         let lent = ArrivedMessage::lend(message);
         // SAFETY: the message, the ranges and their number live through the call; the caller
         // promises that the function is one of this kind.

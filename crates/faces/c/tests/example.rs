@@ -95,7 +95,8 @@ fn build(name: &str, source: &Path, flags: &[&str]) -> Option<PathBuf> {
 //= S0.16
 #[test]
 fn the_c_example_runs() {
-    let (precise, approximate) = ("precise: exact\n", "approximate: about\n");
+    let precise = "precise: exact\n";
+    let approximate = "approximate: about\n";
     for (name, flags) in [("plain", &[][..]), ("plain-sanitized", &SANITIZERS)] {
         if let Some(text) = build_and_run(name, &program("example.c"), flags) {
             assert!(text.contains(precise) && text.contains(approximate), "{text}");
@@ -215,7 +216,8 @@ fn functions() -> Vec<&'static str> {
 
 #[test]
 fn the_manual_has_every_function_of_the_header() {
-    let (header, manual) = (include_str!("../include/sap.h"), include_str!("../man/sap.3"));
+    let header = include_str!("../include/sap.h");
+    let manual = include_str!("../man/sap.3");
     assert!(functions().len() > 20 && functions().contains(&"sap_close"), "{:?}", functions());
     let declared = header.split("/* All functions").nth(1).expect("the declarations");
     let bare = |text: &'static str| text.rsplit_once("*/\n").map_or(text, |it| it.1).trim();

@@ -15,7 +15,8 @@ fn open(protocol: i32, coverage: i32) -> UdpSocket {
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM, protocol) };
     assert!(fd >= 0, "{}", std::io::Error::last_os_error());
     if protocol == libc::IPPROTO_UDPLITE {
-        let (value, len) = ((&raw const coverage).cast(), size_of::<i32>() as u32);
+        let value = (&raw const coverage).cast();
+        let len = size_of::<i32>() as u32;
         // SAFETY: the pointer leads to `len` bytes that live through the call.
         assert_eq!(unsafe { libc::setsockopt(fd, libc::IPPROTO_UDPLITE, 10, value, len) }, 0);
     }

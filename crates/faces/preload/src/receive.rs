@@ -190,7 +190,8 @@ fn receive_plain(
             return if whole { data.len() } else { copied } as ssize_t;
         }
         if flags & libc::MSG_PEEK != 0 {
-            let (name, len) = (core::ptr::null_mut(), core::ptr::null_mut());
+            let name = core::ptr::null_mut();
+            let len = core::ptr::null_mut();
             system::recvfrom(fd, bytes, libc::MSG_DONTWAIT, name, len);
         }
     }

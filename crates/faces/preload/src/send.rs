@@ -107,7 +107,8 @@ fn send(fd: c_int, lite: &Lite, message: &msghdr, flags: c_int) -> ssize_t {
     let Some(mut head) = head(fd, lite, on_wire(to), slices) else { return -1 };
     // Raw sockets know no ports.
     let without_port = Raw::new(core::net::SocketAddr::new(to.ip(), 0));
-    let (mut name, mut name_len) = (message.msg_name, message.msg_namelen);
+    let mut name = message.msg_name;
+    let mut name_len = message.msg_namelen;
     if named && lite.is_raw.load(Ordering::Relaxed) {
         name = without_port.as_ptr().cast_mut().cast();
         name_len = without_port.len;

@@ -146,7 +146,8 @@ pub(crate) fn sendto(
     to: *const c_void,
     to_len: socklen_t,
 ) -> ssize_t {
-    let (pointer, len) = (data.as_ptr(), data.len());
+    let pointer = data.as_ptr();
+    let len = data.len();
     // SAFETY: the system checks the pointers and only reads.
     unsafe { libc::syscall(libc::SYS_sendto, fd, pointer, len, flags, to, to_len) as ssize_t }
 }

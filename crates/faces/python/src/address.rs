@@ -27,7 +27,8 @@ impl FromPyObject<'_, '_> for Address {
             2 => None,
             _ => Some((tuple.get_item(2)?.extract()?, tuple.get_item(3)?.extract()?)),
         };
-        let (host, port) = (tuple.get_item(0)?.extract()?, tuple.get_item(1)?.extract()?);
+        let host = tuple.get_item(0)?.extract()?;
+        let port = tuple.get_item(1)?.extract()?;
         Ok(Self { host, port, flow_and_scope })
     }
 }

@@ -75,7 +75,8 @@ impl PyMessage {
         flags: c_int,
     ) -> PyResult<()> {
         let data = &slf.get().0.data;
-        let (start, len) = (data.as_ptr().cast_mut().cast(), data.len().cast_signed());
+        let start = data.as_ptr().cast_mut().cast();
+        let len = data.len().cast_signed();
         // SAFETY: Python passes a view that may be written; the bytes live unchanged as long as the
         // message, which the view holds, and the view is marked as read-only.
         match unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 1, flags) } {

@@ -116,7 +116,8 @@ fn run(
     seed: Seed,
     windows: &[Instant],
 ) -> PyResult<(String, Vec<f64>, Columns)> {
-    let (mut interrupt, mut columns) = (Interrupt::default(), Columns::new());
+    let mut interrupt = Interrupt::default();
+    let mut columns = Columns::new();
     let ends = [simulation.end()];
     for (row, until) in windows.iter().chain(&ends).enumerate() {
         let ran = simulation.run_unless(*until, &mut |_| Ok(()), &mut || interrupt.has_come());
@@ -124,7 +125,8 @@ fn run(
             return Err(interrupt.or(|| PyRuntimeError::new_err("it was stopped")));
         }
         if row < windows.len() {
-            let (network, now) = (simulation.network(), simulation.now());
+            let network = simulation.network();
+            let now = simulation.now();
             let summary = windfall_output::totals::of_simulation(network, topology, seed, "", now);
             for (name, value) in measures_of(&summary) {
                 let column = columns.entry(name).or_insert_with(|| vec![f64::NAN; windows.len()]);
@@ -132,7 +134,8 @@ fn run(
             }
         }
     }
-    let (network, now) = (simulation.network(), simulation.now());
+    let network = simulation.network();
+    let now = simulation.now();
     let summary = windfall_output::totals::of_simulation(network, topology, seed, "", now);
     let seconds = windows.iter().map(|it| (*it - Instant::START).as_secs_f64());
     Ok((summary.to_json().to_string(), seconds.collect(), columns))

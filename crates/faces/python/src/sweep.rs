@@ -102,7 +102,8 @@ impl PySweep {
 
     /// The runs that have not finished; equal ones once.
     fn missing(&self) -> Vec<Missing> {
-        let (store, mut seen) = (self.store(), std::collections::BTreeSet::new());
+        let store = self.store();
+        let mut seen = std::collections::BTreeSet::new();
         let runs = self.runs.iter().enumerate().filter(|(_, it)| store.get(it).is_none());
         let runs = runs.filter(|(_, it)| seen.insert(&it.identity));
         runs.map(|(place, run)| (place, run.scenario.to_toml())).collect()

@@ -43,7 +43,8 @@ impl PyUdpLiteSocket {
         attempt: impl Fn(&UdpLiteSocket) -> io::Result<T>,
         ready: fn(&UdpLiteSocket, Option<Duration>) -> io::Result<bool>,
     ) -> PyResult<T> {
-        let (socket, timeout) = (self.open()?, self.timeout.get());
+        let socket = self.open()?;
+        let timeout = self.timeout.get();
         loop {
             match attempt(&socket) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.timeout.waits() => {

@@ -185,7 +185,8 @@ fn is_listed(rows: &str, port: u16) -> bool {
     let end = format!(":{port:04X}");
     rows.lines().any(|row| {
         let mut words = row.split_whitespace().skip(1);
-        let (local, state) = (words.next(), words.nth(1));
+        let local = words.next();
+        let state = words.nth(1);
         // 0A is LISTEN of TCP, 07 an unconnected socket of UDP.
         local.is_some_and(|it| it.ends_with(&end)) && matches!(state, Some("0A" | "07"))
     })

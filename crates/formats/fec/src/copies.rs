@@ -174,7 +174,8 @@ fn most<const N: usize>(votes: impl Iterator<Item = [u64; N]>, half: usize) -> [
         }
     }
     // The count exceeds `half` where the highest digit that differs is set.
-    let (mut more, mut equal) = ([0; N], [u64::MAX; N]);
+    let mut more = [0; N];
+    let mut equal = [u64::MAX; N];
     for (place, digit) in digits.iter().enumerate().rev() {
         let wanted = if half >> place & 1 == 1 { u64::MAX } else { 0 };
         for ((more, equal), digit) in more.iter_mut().zip(&mut equal).zip(digit) {

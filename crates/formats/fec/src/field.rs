@@ -40,7 +40,8 @@ impl Field {
         if !(0x100..0x200).contains(&polynomial) {
             return Err(FieldError(polynomial));
         }
-        let (mut exp, mut log) = ([0_u8; 512], [0_u8; 256]);
+        let mut exp = [0_u8; 512];
+        let mut log = [0_u8; 256];
         let mut element = 1_u16;
         for power in 0..255 {
             if power > 0 && element == 1 {
@@ -57,11 +58,13 @@ impl Field {
         if element != 1 {
             return Err(FieldError(polynomial));
         }
-        let (nibbles, matrices) = (Box::new([[0; 32]; 256]), Box::new([[0; 8]; 256]));
+        let nibbles = Box::new([[0; 32]; 256]);
+        let matrices = Box::new([[0; 8]; 256]);
         let mut field = Self { exp, log, nibbles, matrices };
         for factor in 0..=255_u8 {
             for nibble in 0..16_u8 {
-                let (low, high) = (field.mul(factor, nibble), field.mul(factor, nibble << 4));
+                let low = field.mul(factor, nibble);
+                let high = field.mul(factor, nibble << 4);
                 field.nibbles[usize::from(factor)][usize::from(nibble)] = low;
                 field.nibbles[usize::from(factor)][usize::from(nibble) + 16] = high;
             }

@@ -59,7 +59,8 @@ mod tests {
         for per_carrier in [1, 2, 4, 6] {
             let interleaver = SymbolInterleaver::new(per_carrier);
             let coded: Vec<u16> = (0..2 * 48 * per_carrier).collect();
-            let (mut sent, mut back) = (Vec::new(), Vec::new());
+            let mut sent = Vec::new();
+            let mut back = Vec::new();
             interleaver.interleave(&coded, &mut sent);
             let mut sorted = sent.clone();
             sorted.sort_unstable();

@@ -69,7 +69,8 @@ impl BlockDecoder {
     /// Decodes a block from its soft coded bits in order: −127 surely a 0, 127 surely a 1.
     pub fn decode(&mut self, received: &[i8; CODED_BITS]) -> &[u8] {
         // Whole runs between two bits that were not sent, which stay 0 in `soft`.
-        let (mut from, mut to) = (0, 0);
+        let mut from = 0;
+        let mut to = 0;
         for run in runs() {
             self.soft[to..to + run].copy_from_slice(&received[from..from + run]);
             (from, to) = (from + run, to + run + 1);

@@ -74,7 +74,9 @@ impl<const STATES: usize> Viterbi<STATES> {
     /// the other bit, inverts both coded bits, and one sum serves four branches.
     #[inline]
     fn step(&self, metrics: &[i16; STATES], a: i16, b: i16) -> ([i16; STATES], [u8; STATES]) {
-        let (mut gains, mut even, mut odd) = ([0_i16; STATES], [0_i16; STATES], [0_i16; STATES]);
+        let mut gains = [0_i16; STATES];
+        let mut even = [0_i16; STATES];
+        let mut odd = [0_i16; STATES];
         let signs = self.signs[0].iter().zip(&self.signs[1]);
         for (gain, (sign_a, sign_b)) in gains.iter_mut().zip(signs) {
             *gain = sign_a * a + sign_b * b;
@@ -88,12 +90,14 @@ impl<const STATES: usize> Viterbi<STATES> {
         let mut next = [0; STATES];
         let mut choices = [0; STATES];
         for s in 0..half {
-            let (from_even, from_odd) = (even[s] + gains[s], odd[s] - gains[s]);
+            let from_even = even[s] + gains[s];
+            let from_odd = odd[s] - gains[s];
             next[s] = from_even.max(from_odd);
             choices[s] = u8::from(from_odd > from_even);
         }
         for s in 0..half {
-            let (from_even, from_odd) = (even[s] - gains[s], odd[s] + gains[s]);
+            let from_even = even[s] - gains[s];
+            let from_odd = odd[s] + gains[s];
             next[half + s] = from_even.max(from_odd);
             choices[half + s] = u8::from(from_odd > from_even);
         }

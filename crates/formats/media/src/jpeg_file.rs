@@ -92,7 +92,8 @@ const RGB_SPACE: &[u8] = b"RGB ";
 /// If it is cut off, or of another process of the standard.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), PictureError> {
     let cut = || PictureError::Cut(bytes.len());
-    let (mut at, mut lines) = (2, None);
+    let mut at = 2;
+    let mut lines = None;
     loop {
         // Fill bytes may stand before a marker.
         while bytes.get(at) == Some(&0xff) && bytes.get(at + 1) == Some(&0xff) {

@@ -33,7 +33,8 @@ pub(crate) struct NumpyArray {
 /// Returns the arrays of a file in order, and the place behind them: what stands there is no array,
 /// or none whose length is known, or arrays beyond [`MOST_ARRAYS`].
 pub(crate) fn arrays(bytes: &[u8]) -> (Vec<NumpyArray>, usize) {
-    let (mut arrays, mut at) = (Vec::new(), 0);
+    let mut arrays = Vec::new();
+    let mut at = 0;
     while arrays.len() < MOST_ARRAYS
         && let Some((text, end)) = header(bytes, at)
     {
@@ -78,7 +79,8 @@ fn header(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
 /// Returns the type of the numbers and the shape of the array.
 fn description(text: &[u8]) -> Option<(Literal, Literal)> {
     let Literal::Dictionary(pairs) = Literal::parse(text)? else { return None };
-    let (mut kind, mut shape) = (None, None);
+    let mut kind = None;
+    let mut shape = None;
     for (key, value) in pairs {
         match &key {
             Literal::Text(key) if key == "descr" => kind = Some(value),

@@ -120,7 +120,8 @@ impl Picture {
     /// Encodes the picture as a portable pixmap, turned as it is to be viewed.
     #[must_use]
     pub fn to_ppm(&self) -> Vec<u8> {
-        let (mut size, mut rgb) = ((self.width, self.height), self.rgb.clone());
+        let mut size = (self.width, self.height);
+        let mut rgb = self.rgb.clone();
         if self.viewing.orientation != Orientation::NoTransforms
             && let Some(image) = RgbImage::from_raw(self.width, self.height, rgb.clone())
         {
@@ -186,7 +187,8 @@ impl Picture {
     /// Returns the part of `width` × `height` pixels whose upper left corner is at `x`, `y`,
     /// clipped at the edges.
     pub(crate) fn cut(&self, (x, y): (u32, u32), (width, height): (u32, u32)) -> Self {
-        let (width, height) = (width.min(self.width - x), height.min(self.height - y));
+        let width = width.min(self.width - x);
+        let height = height.min(self.height - y);
         let rows = (y..y + height).map(|row| self.place(x, row));
         let rgb = rows.flat_map(|at| &self.rgb[at..at + 3 * width as usize]).copied().collect();
         Self { width, height, rgb, viewing: Viewing::default() }
@@ -196,7 +198,8 @@ impl Picture {
     pub(crate) fn paste(&mut self, (x, y): (u32, u32), part: &Self) {
         let width = part.width.min(self.width.saturating_sub(x)) as usize;
         for row in 0..part.height.min(self.height.saturating_sub(y)) {
-            let (to, from) = (self.place(x, y + row), part.place(0, row));
+            let to = self.place(x, y + row);
+            let from = part.place(0, row);
             self.rgb[to..to + 3 * width].copy_from_slice(&part.rgb[from..from + 3 * width]);
         }
     }
@@ -222,13 +225,16 @@ impl Picture {
     #[must_use]
     pub fn ssim(&self, other: &Self) -> Option<f64> {
         let (side, step) = WINDOW;
-        let (width, height) = (self.width as usize, self.height as usize);
+        let width = self.width as usize;
+        let height = self.height as usize;
         let same = (self.width, self.height) == (other.width, other.height);
         if !same || width.min(height) < side {
             return None;
         }
-        let (ours, theirs) = (self.brightness(), other.brightness());
-        let (mut sum, mut count) = (0.0, 0.0);
+        let ours = self.brightness();
+        let theirs = other.brightness();
+        let mut sum = 0.0;
+        let mut count = 0.0;
         for y in (0..=height - side).step_by(step) {
             for x in (0..=width - side).step_by(step) {
                 let places = (0..side * side).map(|i| (y + i / side) * width + x + i % side);
@@ -255,7 +261,8 @@ pub(crate) const fn rgb_len((width, height): (u32, u32)) -> usize {
 
 /// Returns the structural similarity of one window.
 fn similarity(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (c1, c2) = ((0.01_f64 * 255.0).powi(2), (0.03_f64 * 255.0).powi(2));
+    let c1 = (0.01_f64 * 255.0).powi(2);
+    let c2 = (0.03_f64 * 255.0).powi(2);
     let mut sums = [0.0; 5];
     let mut count = 0.0;
     for (a, b) in pairs {
@@ -265,7 +272,8 @@ fn similarity(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
         count += 1.0;
     }
     let [a, b, aa, bb, ab] = sums.map(|sum| sum / count);
-    let (variances, covariance) = (aa - a * a + bb - b * b, ab - a * b);
+    let variances = aa - a * a + bb - b * b;
+    let covariance = ab - a * b;
     (2.0 * a * b + c1) * (2.0 * covariance + c2) / ((a * a + b * b + c1) * (variances + c2))
 }
 

@@ -50,7 +50,8 @@ impl VideoFormat {
 
     /// Returns the widths and heights of the three planes.
     const fn planes(self) -> [(usize, usize); 3] {
-        let (width, height) = (self.width as usize, self.height as usize);
+        let width = self.width as usize;
+        let height = self.height as usize;
         [(width, height), (width / 2, height / 2), (width / 2, height / 2)]
     }
 }
@@ -89,7 +90,8 @@ impl YuvPicture {
     /// # Errors
     /// If a side is odd or above 4096.
     pub fn from_picture(picture: &Picture) -> Result<Self, PictureError> {
-        let (width, height) = (picture.width(), picture.height());
+        let width = picture.width();
+        let height = picture.height();
         VideoFormat { width, height, rate: 1.0 }.check()?;
         let at = |x: u32, y: u32| picture.color(x, y).map(f64::from);
         let mut data = Vec::new();
@@ -113,10 +115,13 @@ impl YuvPicture {
     /// Converts to colours.
     #[must_use]
     pub fn to_picture(&self) -> Picture {
-        let (width, height) = (self.width as usize, self.height as usize);
-        let (u, v) = (width * height, width * height * 5 / 4);
+        let width = self.width as usize;
+        let height = self.height as usize;
+        let u = width * height;
+        let v = width * height * 5 / 4;
         let color = |x: u32, y: u32| {
-            let (x, y) = (x as usize, y as usize);
+            let x = x as usize;
+            let y = y as usize;
             let square = y / 2 * (width / 2) + x / 2;
             let luma = 1.164_383 * (f64::from(self.data[y * width + x]) - 16.0);
             let [u, v] = [u, v].map(|plane| f64::from(self.data[plane + square]) - 128.0);

@@ -242,11 +242,14 @@ fn parse_report(is_sender: bool, count: u8, mut body: &[u8]) -> Result<RtcpPacke
     let mut sender = None;
     if is_sender {
         let ntp = u64::from(word(body)?) << 32 | u64::from(word(body)?);
-        let (timestamp, packets, octets) = (word(body)?, word(body)?, word(body)?);
+        let timestamp = word(body)?;
+        let packets = word(body)?;
+        let octets = word(body)?;
         sender = Some(SenderInfo { ntp, timestamp, packets, octets });
     }
     let mut block = || -> Result<ReportBlock, RtpError> {
-        let (ssrc, loss) = (word(body)?, word(body)?);
+        let ssrc = word(body)?;
+        let loss = word(body)?;
         Ok(ReportBlock {
             ssrc,
             fraction_lost: (loss >> 24) as u8,

@@ -358,7 +358,8 @@ fn append_aggregate(
     let mut at = header_len;
     while at < payload.len() {
         let length = payload[at..].first_chunk::<2>().ok_or(RtpError::Short)?;
-        let (start, end) = (at + 2, at + 2 + usize::from(u16::from_be_bytes(*length)));
+        let start = at + 2;
+        let end = at + 2 + usize::from(u16::from_be_bytes(*length));
         if end > payload.len() || end == start {
             return Err(RtpError::Payload("a unit of an aggregate is cut off or empty"));
         }

@@ -87,7 +87,8 @@ fn bound() -> UdpSocket {
 fn receive(socket: &UdpSocket, codec: VideoCodec, pictures: usize) -> Vec<u8> {
     let mut receiver = Depacketizer::new(codec);
     let mut statistics: Option<ReceptionStatistics> = None;
-    let (mut stream, mut count) = (Vec::new(), 0);
+    let mut stream = Vec::new();
+    let mut count = 0;
     let mut buffer = [0; 65_536];
     while count < pictures {
         let length = socket.recv(&mut buffer).expect("ffmpeg sends");
@@ -126,7 +127,8 @@ fn ffmpeg_sends(codec: VideoCodec, name: &str) {
     let stream = receive(&socket, codec, 20);
     assert_success(child);
     let expected = std::fs::read(&clip).expect("the clip is there");
-    let (ours, theirs) = (parts(codec, &stream), parts(codec, &expected));
+    let ours = parts(codec, &stream);
+    let theirs = parts(codec, &expected);
     assert_eq!(ours.len(), theirs.len());
     for (number, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         let same = ours.iter().zip(*theirs).take_while(|(a, b)| a == b).count();
@@ -244,7 +246,8 @@ fn ffmpeg_receives(codec: VideoCodec, name: &str) {
     let port = free_ports();
     let address = "127.0.0.1".parse().expect("it is an address");
     let session = SdpSession { address, port, payload_type: 96, codec, size: None };
-    let (sdp, out) = (folder.file("session.sdp"), folder.file("received"));
+    let sdp = folder.file("session.sdp");
+    let out = folder.file("received");
     std::fs::write(&sdp, session.to_text("a test")).expect("the folder can be written");
     let mut command = ffmpeg();
     command.args(["-protocol_whitelist", "file,rtp,udp", "-max_delay", "0", "-i"]).arg(&sdp);
@@ -287,7 +290,8 @@ fn without_zeros(part: &[u8]) -> &[u8] {
 /// understands; it may leave out the last, whose end it did not see.
 fn compare(codec: VideoCodec, received: &[u8], sent: &[u8]) {
     let cut = |stream| parts(codec, stream).into_iter().map(without_zeros).collect::<Vec<_>>();
-    let (ours, theirs) = (cut(sent), cut(received));
+    let ours = cut(sent);
+    let theirs = cut(received);
     let has_units = matches!(codec, VideoCodec::H264 | VideoCodec::H265);
     let slack = if has_units { 4 } else { 1 };
     assert!(theirs.len() + slack >= ours.len(), "{} of {} arrived", theirs.len(), ours.len());
@@ -341,7 +345,8 @@ fn gstreamer_receives(codec: VideoCodec, name: &str) {
         windfall_testkit::skip!("ffmpeg or its encoder of {codec:?} is missing");
     };
     let stream = std::fs::read(&clip).expect("the clip is there");
-    let (port, out) = (free_ports(), folder.file("received"));
+    let port = free_ports();
+    let out = folder.file("received");
     let [encoding, _, _, depayloader] = gstreamer(codec);
     let count = packets(codec, &stream).iter().map(Vec::len).sum::<usize>();
     let form = if codec == VideoCodec::H264 {

@@ -440,7 +440,8 @@ pub fn parse_records(bytes: &[u8]) -> Result<Vec<Record>, HeaderError> {
         return Err(HeaderError::Check);
     }
     while let Some((&[a, b, c, d, count], tail)) = rest.split_first_chunk() {
-        let (order, blocks) = (Seq32(u32::from_be_bytes([a, b, c, d])), count & !AGAIN);
+        let order = Seq32(u32::from_be_bytes([a, b, c, d]));
+        let blocks = count & !AGAIN;
         if usize::from(blocks) > MAX_BLOCKS || tail.len() < usize::from(blocks) {
             return Err(HeaderError::Field("blocks"));
         }

@@ -337,7 +337,8 @@ impl Data {
             }
             9 | 11 => {
                 let (seq, order, settled) = window();
-                let (first, count) = (fields[15], fields[16]);
+                let first = fields[15];
+                let count = fields[16];
                 let part = IncrementPart { packet: u16_at(fields, 13), first, count };
                 let place = (kind == 11).then(|| place_at(17)).transpose()?;
                 Number::Increment { seq, order, settled, part, place }
@@ -406,7 +407,8 @@ impl Header {
                 if header.len() > PROBE_LEN {
                     return Err(HeaderError::Field("length"));
                 }
-                let (base, order) = (Seq32(u32_at(header, 1)), Seq32(u32_at(header, 5)));
+                let base = Seq32(u32_at(header, 1));
+                let order = Seq32(u32_at(header, 5));
                 Ok(Self::Probe(Probe { base, order }))
             }
             kind => Err(HeaderError::Kind(kind)),

@@ -80,7 +80,8 @@ impl RepairTrailer {
             }
             Covered::Repair { count, row, before, check } => {
                 let count = u32::from(count.wrapping_sub(1) & 0x7f);
-                let (row, before) = (u32::from(row & 0x7f), u32::from(before & 0x3f));
+                let row = u32::from(row & 0x7f);
+                let before = u32::from(before & 0x3f);
                 let low = u32::from(check & 0xfff);
                 let rest = count << 25 | row << 18 | before << 12 | low;
                 (0x20 | (check >> 12) as u8, rest.to_be_bytes())
@@ -125,7 +126,8 @@ impl RepairTrailer {
             }
             kind => return Err(HeaderError::Kind(kind)),
         };
-        let (stream, number) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+        let stream = u32::from_be_bytes([a, b, c, d]);
+        let number = u32::from_be_bytes([e, f, g, h]);
         Ok(Self { stream, number, kind })
     }
 }

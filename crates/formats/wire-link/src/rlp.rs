@@ -251,7 +251,8 @@ impl XidParameters {
         let mut found = Self::default();
         let mut rest = info;
         while let [head, behind @ ..] = rest {
-            let (kind, len) = (head >> 4, usize::from(head & 0xf));
+            let kind = head >> 4;
+            let len = usize::from(head & 0xf);
             let Some((value, behind)) = behind.split_at_checked(len) else { break };
             rest = behind;
             let place = match kind {

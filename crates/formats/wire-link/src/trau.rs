@@ -140,7 +140,8 @@ fn bit_of(block: &[u8], at: usize) -> u8 {
 /// The 40 octets that begin at bit `start` of a line; `None` if the line ends before.
 #[must_use]
 pub fn octets_at(line: &[u8], start: usize) -> Option<[u8; TRAU_LEN]> {
-    let (first, shift) = (start / 8, start % 8);
+    let first = start / 8;
+    let shift = start % 8;
     if start + TRAU_BITS > 8 * line.len() {
         return None;
     }

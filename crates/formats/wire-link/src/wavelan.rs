@@ -111,7 +111,8 @@ impl Head {
         if first & 0x8 != 0 {
             return Err(HeaderError::Field("flags"));
         }
-        let (unit, more) = (first & UNIT != 0, first & MORE != 0);
+        let unit = first & UNIT != 0;
+        let more = first & MORE != 0;
         Ok((Self { kind, to: Address(to), from: Address(from), unit, more, ack }, end))
     }
 }

@@ -79,7 +79,8 @@ impl<'a> CarrierPacket<'a> {
     pub fn truncated(bytes: &'a [u8], len: usize) -> Result<Self, WireError> {
         WireError::check_len(NAME, bytes, HEADER_LEN)?;
         let len = len.max(bytes.len());
-        let (whole, unbound) = (bytes[..4] == WHOLE, bytes[..4] == UNBOUND);
+        let whole = bytes[..4] == WHOLE;
+        let unbound = bytes[..4] == UNBOUND;
         if whole {
             let refuse = |field, found: u16| {
                 Err(WireError::Illegal { header: NAME, field, found: found.into() })

@@ -434,7 +434,9 @@ fn invert_run(bytes: &mut [u8], begin: u32, bits: &[u32]) -> usize {
         bytes.iter_mut().skip(base as usize / 8).zip(wrong).for_each(|(byte, it)| *byte ^= it);
     };
     // Gathered word by word: a store for each bit would wait for the one before.
-    let (mut run, mut base, mut wrong) = (0, 0, 0_u64);
+    let mut run = 0;
+    let mut base = 0;
+    let mut wrong = 0_u64;
     let mut room = end.min(64);
     for bit in bits {
         let mut at = bit.wrapping_sub(begin + base);

@@ -23,7 +23,8 @@ impl SmoothedRtt {
             self.variation = measured / 2;
             return;
         };
-        let (alpha, beta) = (8 * expected.max(1), 4 * expected.max(1));
+        let alpha = 8 * expected.max(1);
+        let beta = 4 * expected.max(1);
         let error = mean.max(measured) - mean.min(measured);
         self.variation = self.variation - self.variation / beta + error / beta;
         self.mean = Some(mean - mean / alpha + measured / alpha);

@@ -237,8 +237,9 @@ impl Sum for Duration {
 impl fmt::Display for Instant {
     /// Seconds with as many digits as the value needs, six at least.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, nanos) = (self.0 / 1_000_000_000, self.0 % 1_000_000_000);
-        if nanos % 1_000 == 0 {
+        let whole = self.0 / 1_000_000_000;
+        let nanos = self.0 % 1_000_000_000;
+        if nanos.is_multiple_of(1_000) {
             write!(f, "{whole}.{:06}", nanos / 1_000)
         } else {
             write!(f, "{whole}.{nanos:09}")

@@ -78,7 +78,8 @@ impl TransitTiming {
         let charged = self.overhead.map_or(bytes, |each| contents + count * each as usize);
         let charged = match self.cell {
             Some([payload, header]) if payload > 0 => {
-                let (payload, header) = (usize::from(payload), usize::from(header));
+                let payload = usize::from(payload);
+                let header = usize::from(header);
                 charged.div_ceil(payload) * (payload + header)
             }
             _ => charged,

@@ -201,7 +201,8 @@ fn token(bytes: &mut Bytes) -> Option<TransferToken> {
 fn plan(mut bytes: Bytes, short: BodyMessageError) -> Result<Control, BodyMessageError> {
     let token = token(&mut bytes).ok_or(short)?;
     let mut number = || bytes.try_get_u32().map_err(|_| short);
-    let (piece, length) = (number()?, number()?);
+    let piece = number()?;
+    let length = number()?;
     let count = usize::from(bytes.try_get_u16().map_err(|_| short)?);
     if !(1..=LONGEST_PIECE).contains(&piece) {
         return Err(BodyMessageError::Piece(piece));
@@ -213,9 +214,11 @@ fn plan(mut bytes: Bytes, short: BodyMessageError) -> Result<Control, BodyMessag
     if bytes.len() < count * PLAN_RANGE {
         return Err(short);
     }
-    let (mut exact, mut most) = (Vec::<Range<u32>>::with_capacity(count), 0);
+    let mut exact = Vec::<Range<u32>>::with_capacity(count);
+    let mut most = 0;
     for _ in 0..count {
-        let (start, end) = (bytes.get_u32(), bytes.get_u32());
+        let start = bytes.get_u32();
+        let end = bytes.get_u32();
         let follows = exact.last().is_none_or(|before| before.end < start);
         if !follows || start >= end || end > length {
             return Err(BodyMessageError::Range(start, end));

@@ -150,7 +150,8 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
 /// Returns the description of a body, with at most `most` exact ranges, for a path with datagrams
 /// of this length; and its bytes, unless it is exact as a whole.
 fn plan_of(parcel: &Parcel, datagram: usize, most: usize) -> (BodyPlan, Option<Bytes>) {
-    let (token, piece) = (parcel.token, datagram as u32);
+    let token = parcel.token;
+    let piece = datagram as u32;
     let length = parcel.content.len() as u32;
     let whole = Vec::from_iter(Some(0..length).filter(|all| !all.is_empty()));
     match &parcel.content {
@@ -247,9 +248,11 @@ fn send_exact(
     exact: &Content,
     first: usize,
 ) -> Result<bool, SapError> {
-    let (buffers, header) = (Buffers::default(), exact_header(transfer));
+    let buffers = Buffers::default();
+    let header = exact_header(transfer);
     let longest = socket.max_message();
-    let (mut at, mut room) = (first, longest.min(FIRST_EXACT) - EXACT_HEADER);
+    let mut at = first;
+    let mut room = longest.min(FIRST_EXACT) - EXACT_HEADER;
     while at < exact.len() {
         let end = (at + room).min(exact.len());
         let mut buffer = buffers.take();
@@ -328,9 +331,11 @@ fn pieces<'a>(
     ranges: &'a [Range<u32>],
     length: u32,
 ) -> impl Iterator<Item = Bytes> + 'a {
-    let (mut next, mut at) = (0, ranges.first().map_or(0, |range| range.start));
+    let mut next = 0;
+    let mut at = ranges.first().map_or(0, |range| range.start);
     core::iter::from_fn(move || {
-        let (mut parts, mut left) = (Vec::new(), length);
+        let mut parts = Vec::new();
+        let mut left = length;
         while left > 0
             && let Some(range) = ranges.get(next)
         {

@@ -185,7 +185,8 @@ fn command(path: &Path, ready: &OwnedFd, host_loopback: bool) -> Command {
 
 /// Moves the process into a new user namespace in which its user is root.
 fn become_own_root() -> io::Result<()> {
-    let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    let user = nix::unistd::geteuid();
+    let group = nix::unistd::getegid();
     nix::sched::unshare(CloneFlags::CLONE_NEWUSER)?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {user} 1\n"))?;

@@ -98,7 +98,8 @@ pub struct AsyncSapSocket {
 
 impl AsyncSapSocket {
     fn new(socket: SapSocket) -> Result<Self, SapError> {
-        let (readable, room) = (watch(socket.readiness()?)?, watch(socket.room()?)?);
+        let readable = watch(socket.readiness()?)?;
+        let room = watch(socket.room()?)?;
         Ok(Self { socket: Arc::new(socket), readable, room })
     }
 

@@ -104,7 +104,8 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let mut numbers = [0_u32; MEMORY_NUMBERS];
     let mut len = size_of::<[u32; MEMORY_NUMBERS]>() as libc::socklen_t;
     let pointer = (&raw mut numbers).cast();
-    let (level, name) = (libc::SOL_SOCKET, libc::SO_MEMINFO);
+    let level = libc::SOL_SOCKET;
+    let name = libc::SO_MEMINFO;
     // SAFETY: the pointer leads to `len` bytes that live through the call, which writes no more.
     let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut len) };
     if result == 0 { Ok(numbers[DROPS_AT].into()) } else { Err(io::Error::last_os_error()) }
@@ -322,7 +323,8 @@ impl Address {
                 if let Some(v4) = ip.to_ipv4_mapped() {
                     return Some(SocketAddr::new(v4.into(), port));
                 }
-                let (flow, scope) = (u32::from_be_bytes(word(4)), u32::from_ne_bytes(word(24)));
+                let flow = u32::from_be_bytes(word(4));
+                let scope = u32::from_ne_bytes(word(24));
                 Some(SocketAddrV6::new(ip, port, flow, scope).into())
             }
             _ => None,
@@ -333,7 +335,8 @@ impl Address {
 /// Returns the destination address of a datagram from its control messages, and the length of each
 /// datagram in the buffer if it holds several.
 fn control_data(header: &libc::msghdr) -> (Option<IpAddr>, Option<usize>) {
-    let (mut to, mut segment) = (None, None);
+    let mut to = None;
+    let mut segment = None;
     // SAFETY: the header is one that the system has filled in; the macros walk within the control
     // buffer as far as it says.
     unsafe {

@@ -28,7 +28,8 @@ impl Waiting {
     /// Adds a caller; returns its place, and the condition that wakes it.
     pub(crate) fn enter(&mut self, awaited: Awaited) -> ((Awaited, u64), Arc<Condvar>) {
         self.entered += 1;
-        let (place, woken) = ((awaited, self.entered), Arc::<Condvar>::default());
+        let place = (awaited, self.entered);
+        let woken = Arc::<Condvar>::default();
         self.callers.insert(place, Arc::clone(&woken));
         (place, woken)
     }

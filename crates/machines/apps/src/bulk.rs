@@ -60,8 +60,11 @@ impl Bulk {
     #[must_use]
     pub fn new(config: BulkConfig, seed: Seed) -> Self {
         let pattern = Pattern::new(seed);
-        let (step, sent) = (Step::Open, 0);
-        let (connected, closed, error) = (None, None, None);
+        let step = Step::Open;
+        let sent = 0;
+        let connected = None;
+        let closed = None;
+        let error = None;
         Self { config, pattern, step, sent, connected, closed, error }
     }
 
@@ -106,7 +109,8 @@ impl Application for Bulk {
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
-        let (socket, to) = (SOCKET, self.config.to);
+        let socket = SOCKET;
+        let to = self.config.to;
         match self.step {
             Step::Open if now >= self.config.start => {
                 self.step = Step::Connect;
@@ -174,7 +178,8 @@ impl BulkSink {
     /// A receiver that listens where `config` says and expects the contents of `seed`.
     #[must_use]
     pub fn new(config: BulkSinkConfig, seed: Seed) -> Self {
-        let (socket, local) = (SOCKET, config.local);
+        let socket = SOCKET;
+        let local = config.local;
         // The last comes first.
         let commands = vec![
             SocketCommand::Listen { socket },
@@ -209,7 +214,8 @@ impl BulkSink {
         let Some(position) = self.streams.get_mut(&socket) else { return };
         let mut rest = data;
         while !rest.is_empty() {
-            let (number, skip) = (*position / BLOCK as u64, (*position % BLOCK as u64) as usize);
+            let number = *position / BLOCK as u64;
+            let skip = (*position % BLOCK as u64) as usize;
             let block = self.pattern.datagram(number, BLOCK);
             let len = rest.len().min(BLOCK - skip);
             let expected = &block[skip..skip + len];

@@ -140,7 +140,8 @@ fn stated(expected: u64, data: &[u8]) -> Option<u64> {
     let word = |bytes: &[u8]| bytes.iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
     let (low, bits) = match data.get(..NUMBER) {
         Some(both) => {
-            let (low, complement) = (word(&both[..4]), word(&both[4..]));
+            let low = word(&both[..4]);
+            let complement = word(&both[4..]);
             (low ^ complement == 0xffff_ffff).then_some((low, 32))?
         }
         None => (word(data), 8 * data.len() as u32),

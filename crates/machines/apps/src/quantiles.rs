@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn buckets_follow_each_other_without_gaps() {
         for number in (0..4_096_u64).chain([u64::MAX / 2, u64::MAX - 1]) {
-            let (here, next) = (bucket(number), bucket(number + 1));
+            let here = bucket(number);
+            let next = bucket(number + 1);
             assert!(next == here || next == here + 1, "{number}");
             let wrong = middle(here) - number as f64;
             assert!(wrong.abs() <= number as f64 / 64.0, "{number}: {wrong}");

@@ -69,7 +69,8 @@ impl Sink {
     }
 
     fn receive(&mut self, now: Instant, from: SocketAddr, data: &[u8], damage: &Damage) {
-        let (tally, len) = (&mut self.tally, data.len() as u64);
+        let tally = &mut self.tally;
+        let len = data.len() as u64;
         tally.received += 1;
         tally.bytes += len;
         tally.marked += u64::from(damage.is_damaged());

@@ -124,7 +124,8 @@ impl Schedule {
     /// room as often as chance has put the others far from it.
     fn delay(&mut self) {
         if self.jitter > Duration::ZERO && self.spacing != Spacing::Poisson {
-            let (jitter, step) = (self.jitter.as_nanos(), self.step.as_nanos());
+            let jitter = self.jitter.as_nanos();
+            let step = self.step.as_nanos();
             let moved = self.late.as_nanos() + self.delays.below(2 * jitter + 1);
             let late = moved.abs_diff(jitter);
             let last = step - 1;
@@ -157,7 +158,8 @@ impl Schedule {
     fn fall_silent(&mut self, on: Duration, off: Duration) {
         // Of a time shorter than a step nothing may be left; a time without end ends the loop.
         while self.paced >= self.silent_from && self.paced < Instant::from_nanos(u64::MAX) {
-            let (silence, speech) = (self.exponential(off), self.exponential(on));
+            let silence = self.exponential(off);
+            let speech = self.exponential(on);
             self.paced = self.paced.saturating_add(silence);
             self.silent_from = self.silent_from.saturating_add(silence).saturating_add(speech);
         }

@@ -125,7 +125,8 @@ impl Comparison {
     /// A comparison with the stream of `plan`.
     #[must_use]
     pub fn new(plan: StreamPlan) -> Self {
-        let (arrived, wrong_bits) = (BTreeMap::new(), 0);
+        let arrived = BTreeMap::new();
+        let wrong_bits = 0;
         Self { plan, arrived, wrong_bits, last: None, reordered: 0, repeated: 0, foreign: 0 }
     }
 

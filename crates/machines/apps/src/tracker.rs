@@ -39,7 +39,8 @@ impl TrackPoint {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (latitude, longitude) = bytes.split_first_chunk::<8>()?;
         let longitude: [u8; 8] = longitude.try_into().ok()?;
-        let (latitude, longitude) = (f64::from_be_bytes(*latitude), f64::from_be_bytes(longitude));
+        let latitude = f64::from_be_bytes(*latitude);
+        let longitude = f64::from_be_bytes(longitude);
         let point = Self { latitude, longitude };
         // NaN lies in no range.
         let on_earth = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
@@ -73,7 +74,8 @@ pub fn walk() -> Vec<TrackPoint> {
         })
         .collect();
     let place = |scale: f64| {
-        let (mut north, mut east) = (0.0, 0.0);
+        let mut north = 0.0;
+        let mut east = 0.0;
         let mut points = vec![origin];
         for (n, e) in &steps {
             (north, east) = (north + scale * n, east + scale * e);
@@ -116,7 +118,8 @@ impl Tracker {
     /// A tracker of positions `seconds` apart that believes in speeds up to `bound` m/s.
     #[must_use]
     pub fn new(seconds: f64, bound: f64) -> Self {
-        let (last, refused) = (None, None);
+        let last = None;
+        let refused = None;
         Self { seconds, bound, last, refused, metres: 0.0, intervals: 0, taken: 0, implausible: 0 }
     }
 

@@ -215,7 +215,8 @@ impl CongestionController for Cubic {
 
     fn on_spurious_timeout(&mut self) {
         if let Some(before) = self.before.take() {
-            let (mss, window) = (self.mss, self.window.max(before.window));
+            let mss = self.mss;
+            let window = self.window.max(before.window);
             *self = Self { mss, window, recovers: false, ..*before };
         }
     }

@@ -110,7 +110,9 @@ mod tests {
 
     fn ack(una: u64, millis: u64) -> Acknowledged {
         let sample = Some(Duration::from_millis(millis));
-        let (now, rtt, next) = (Instant::START, None, una + 10);
+        let now = Instant::START;
+        let rtt = None;
+        let next = una + 10;
         Acknowledged { now, bytes: 1_000, rtt, limited: true, sample, una, next }
     }
 

@@ -1,7 +1,9 @@
 use super::*;
 
 fn ack(bytes: u64) -> Acknowledged {
-    let (now, rtt, sample) = (Instant::START, None, None);
+    let now = Instant::START;
+    let rtt = None;
+    let sample = None;
     Acknowledged { now, bytes, rtt, limited: true, sample, una: 0, next: 0 }
 }
 

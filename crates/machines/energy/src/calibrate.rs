@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_fitted_is_named() {
-        let (idle, busy) = (measured(usage(0.0, 0), 223), measured(usage(0.6, 4_000), 110));
+        let idle = measured(usage(0.0, 0), 223);
+        let busy = measured(usage(0.6, 4_000), 110);
         let error = |model: EnergyModel, idle, busy| model.calibrated(&idle, &busy).unwrap_err();
         let without = EnergyModel { battery: None, ..model() };
         assert_eq!(error(without, idle, busy), CalibrationError::NoLifetime);

@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn costs_in_another_unit_keep_their_shares() {
-        let (steps, system) = (bulk(), System::default());
+        let steps = bulk();
+        let system = System::default();
         let joules = Processor::SHARES.times(0.01).cost(&steps, &system);
         let shares = Processor::SHARES.cost(&steps, &system);
         for ((_, joules), (_, share)) in joules.parts().into_iter().zip(shares.parts()) {

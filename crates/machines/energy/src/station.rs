@@ -137,7 +137,8 @@ mod tests {
     //= S2.27
     #[test]
     fn a_battery_lasts_at_the_mean_power_of_the_run() {
-        let (model, usage) = (model(), usage());
+        let model = model();
+        let usage = usage();
         let watts = model.energy(&usage).total() / 10.0;
         let expected = 36_000.0 / watts;
         let lifetime = model.lifetime(&usage).unwrap().as_secs_f64();
@@ -148,7 +149,8 @@ mod tests {
 
     #[test]
     fn the_work_since_a_moment_is_what_was_added() {
-        let (earlier, mut later) = (usage(), usage());
+        let earlier = usage();
+        let mut later = usage();
         assert_eq!(later.since(&earlier), StationUsage::default());
         later.airtime.add(State::Transmit, Duration::from_secs(3));
         later.operations.segments_sent += 7;

@@ -46,7 +46,8 @@ fn channel(random: &mut Stream) -> Gains {
         })
         .collect();
     let powers = offsets().map(|place| {
-        let (mut re, mut im) = (0.0, 0.0);
+        let mut re = 0.0;
+        let mut im = 0.0;
         for (tap, (a, b)) in taps.iter().enumerate() {
             let turn = -core::f64::consts::TAU * f64::from(place) * tap as f64 / 64.0;
             let (sine, cosine) = turn.sin_cos();
@@ -64,7 +65,8 @@ fn half(rate: PhyRate, gains: &Gains, seed: Seed) -> f64 {
     let mut source = Source::new(rate);
     let mut random = Stream::new(seed, "noise");
     let amplitudes = gains.map(f64::sqrt);
-    let (mut low, mut high) = (-5.0, 45.0);
+    let mut low = -5.0;
+    let mut high = 45.0;
     for _ in 0..9 {
         let middle = f64::midpoint(low, high);
         let mut places = Vec::new();

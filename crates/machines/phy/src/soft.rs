@@ -33,7 +33,8 @@ impl Odds {
     #[must_use]
     pub fn of(wrong: f64) -> Self {
         let wrong = if wrong.is_nan() { 0.5 } else { wrong.clamp(1e-12, 0.5) };
-        let (mut low, mut high) = (0.0, 8.0);
+        let mut low = 0.0;
+        let mut high = 8.0;
         for _ in 0..50 {
             let middle = f64::midpoint(low, high);
             if q(middle) > wrong { low = middle } else { high = middle }

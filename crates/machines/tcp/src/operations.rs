@@ -121,7 +121,9 @@ mod tests {
     #[test]
     fn the_rate_of_prediction_is_a_share_of_what_it_was_tried_on() {
         assert_eq!(Operations::default().prediction_rate(), 0.0);
-        let (predicted_data, predicted_acks, mispredicted) = (5, 1, 2);
+        let predicted_data = 5;
+        let predicted_acks = 1;
+        let mispredicted = 2;
         let some =
             Operations { predicted_data, predicted_acks, mispredicted, ..Operations::default() };
         assert_eq!(some.prediction_rate(), 0.75);

@@ -110,7 +110,8 @@ mod tests {
         let address = core::net::Ipv4Addr::LOCALHOST.into();
         let addresses = Addresses::new(address, address).unwrap();
         let header = TcpHeaderBytes::try_from(&[0; 20][..]).unwrap();
-        let (ecn, data) = (Ecn::NotCapable, Bytes::new());
+        let ecn = Ecn::NotCapable;
+        let data = Bytes::new();
         let mut transmit = TcpTransmit { addresses, ecn, header, data };
         assert_eq!((transmit.is_empty(), transmit.len()), (true, 20));
         transmit.data = Bytes::from_static(b"abc");

@@ -153,8 +153,10 @@ fn send_file(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt
 }
 
 fn listen(world: &mut World, call: &Call) -> Attempt {
-    let (local, system) = (world.local(), &world.system);
-    let (answers_ecn, answers_accurate_ecn) = (system.answers_ecn, system.answers_accurate_ecn);
+    let local = world.local();
+    let system = &world.system;
+    let answers_ecn = system.answers_ecn;
+    let answers_accurate_ecn = system.answers_accurate_ecn;
     let opens_fast = system.listeners_open_fast;
     let socket = socket!(world, call);
     if socket.role != Role::Fresh {
@@ -178,7 +180,8 @@ fn accept(world: &mut World, call: &Call) -> Attempt {
     if socket.role != Role::Listening {
         return Ok(Step::failure("EINVAL"));
     }
-    let (config, nonblocking) = (socket.config.clone(), socket.nonblocking);
+    let config = socket.config.clone();
+    let nonblocking = socket.nonblocking;
     let uncopied = socket.uncopied.clone();
     let flags = names(call.arguments.get(3)).unwrap_or_default();
     let Some(id) = world.machine.backlog.pop_front() else {
@@ -329,7 +332,8 @@ fn read(world: &mut World, call: &Call) -> Attempt {
     if lacks_buffer(call) && most > 0 {
         return Ok(Step::failure("EFAULT"));
     }
-    let (first, nonblocking) = (socket.read.wrapping_add(1), socket.nonblocking || at_once);
+    let first = socket.read.wrapping_add(1);
+    let nonblocking = socket.nonblocking || at_once;
     let shut = socket.shut[0];
     let readable = world.machine.connection(id).map_or(0, windfall_tcp::Connection::readable);
     if peeks && readable.min(most) > 0 {
@@ -444,7 +448,8 @@ fn is_bsd(world: &World) -> bool {
 fn send_to(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     let at = if call.name == "sendmsg" { 2 } else { 3 };
     let Flags { fast, at_once, .. } = flags(call, at)?;
-    let (opens_fast, is_linux) = (world.system.clients_open_fast, !is_bsd(world));
+    let opens_fast = world.system.clients_open_fast;
+    let is_linux = !is_bsd(world);
     let is_fresh = socket!(world, call).role == Role::Fresh;
     if is_fresh && lacks_buffer(call) {
         return Ok(Step::failure("EFAULT"));
@@ -485,7 +490,8 @@ fn close(world: &mut World, call: &Call) -> Attempt {
     }
     world.epolls.values_mut().for_each(|epoll| epoll.forget(fd));
     let Some(socket) = world.sockets.remove(&fd) else { return Ok(Step::failure("EBADF")) };
-    let (now, local) = (world.machine.now, world.local());
+    let now = world.machine.now;
+    let local = world.local();
     match socket.role {
         Role::Fresh => {}
         Role::Listening => {
@@ -573,7 +579,8 @@ fn poll(world: &mut World, call: &Call, progress: &Progress) -> Attempt {
         let found = readiness(world, entry)?;
         ready += i64::from(!found.is_empty());
         let wanted = names(entry.field("revents")).unwrap_or_default();
-        let (mut left, mut right) = (wanted.clone(), found.clone());
+        let mut left = wanted.clone();
+        let mut right = found.clone();
         left.sort_unstable();
         right.sort_unstable();
         if left != right && wrong.is_none() {

@@ -310,7 +310,8 @@ fn set_number(config: &mut TcpConfig, name: &str, number: u64) -> bool {
 }
 
 fn with_keepalive(keepalive: Keepalive, name: &str, number: u64) -> Keepalive {
-    let (seconds, millis) = (Duration::from_secs(number), Duration::from_millis(number));
+    let seconds = Duration::from_secs(number);
+    let millis = Duration::from_millis(number);
     match name {
         "tcp_keepalive_time" => Keepalive { idle: seconds, ..keepalive },
         "tcp_keepalive_intvl" => Keepalive { interval: seconds, ..keepalive },

@@ -22,7 +22,8 @@ pub(crate) fn create(world: &mut World, fd: i64) -> Step {
 
 /// Sets what an `epoll` waits for, as `epoll_ctl` does.
 pub(crate) fn control(world: &mut World, call: &Call) -> Result<Step, Stop> {
-    let (epoll, fd) = (number(call, 0)?, number(call, 2)?);
+    let epoll = number(call, 0)?;
+    let fd = number(call, 2)?;
     let wanted = call.arguments.get(3).and_then(|event| event.field("events"));
     let wanted: Vec<String> =
         names(wanted).unwrap_or_default().into_iter().map(str::to_owned).collect();
@@ -49,7 +50,8 @@ pub(crate) fn control(world: &mut World, call: &Call) -> Result<Step, Stop> {
 
 /// `epoll_wait`, of one descriptor, which the event of the call names.
 pub(crate) fn wait(world: &mut World, call: &Call, progress: &Progress) -> Result<Step, Stop> {
-    let (epoll, timeout) = (number(call, 0)?, number(call, 3)?);
+    let epoll = number(call, 0)?;
+    let timeout = number(call, 3)?;
     if !world.epolls.contains_key(&epoll) {
         return Ok(Step::failure("EBADF"));
     }

@@ -88,7 +88,8 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(local: SocketAddr, remote: SocketAddr) -> Self {
-        let (ours, theirs) = (Numbers::default(), Numbers::default());
+        let ours = Numbers::default();
+        let theirs = Numbers::default();
         Self {
             local,
             remote,
@@ -279,7 +280,8 @@ impl Flow {
             wanted.ack.into_iter().for_each(|ack| self.theirs.decide(ack));
         }
         let seq = packet.seq().0.wrapping_sub(self.ours.shift(syn));
-        let (ack, to_script) = (packet.ack().0, self.theirs.shift(syn));
+        let ack = packet.ack().0;
+        let to_script = self.theirs.shift(syn);
         if syn {
             let len = departure.data.len() as u32;
             self.note_syn(0, (packet.seq().0, len), flags.has(TcpFlags::ACK).then_some(ack));

@@ -66,7 +66,8 @@ pub struct Conformance {
 impl Default for Conformance {
     /// The engine's own settings, and packetdrill's tolerance of 4 ms.
     fn default() -> Self {
-        let (tcp, unchecked) = (TcpConfig::default(), Unchecked::default());
+        let tcp = TcpConfig::default();
+        let unchecked = Unchecked::default();
         Self { tcp, tolerance: Duration::from_millis(4), unchecked }
     }
 }
@@ -370,7 +371,8 @@ impl<'a> Player<'a> {
             Step::Waits(wakes) => blocked.wakes = wakes,
             Step::Done(value, errno) => {
                 let now = self.world.machine.now;
-                let (event, ends) = (blocked.event, blocked.ends);
+                let event = blocked.event;
+                let ends = blocked.ends;
                 let returned = &blocked.call.returned;
                 compare_result(returned, value, errno)?;
                 self.blocked = None;

@@ -40,9 +40,11 @@ fn named(call: &Call) -> Result<(&str, Option<&Argument>), Stop> {
 
 pub(crate) fn set(world: &mut World, call: &Call) -> Result<Step, Stop> {
     let (name, value) = named(call)?;
-    let (opens_fast, keepalive) = (world.system.clients_open_fast, world.system.keepalive);
+    let opens_fast = world.system.clients_open_fast;
+    let keepalive = world.system.keepalive;
     let fd = number(call, 0)?;
-    let (sockets, tcp) = (&mut world.sockets, &mut world.machine.tcp);
+    let sockets = &mut world.sockets;
+    let tcp = &mut world.machine.tcp;
     let Some(socket) = sockets.get_mut(&fd) else { return Ok(Step::failure("EBADF")) };
     if WITHOUT_EFFECT.contains(&name) {
         return Ok(Step::SUCCESS);

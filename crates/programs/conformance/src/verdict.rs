@@ -56,7 +56,8 @@ impl Stop {
         expected: impl Into<String>,
         got: impl Into<String>,
     ) -> Result<T, Self> {
-        let (expected, got) = (Some(expected.into()), Some(got.into()));
+        let expected = Some(expected.into());
+        let got = Some(got.into());
         Err(Self::Differs { what: what.into(), expected, got })
     }
 }

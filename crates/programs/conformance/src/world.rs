@@ -195,7 +195,8 @@ impl World {
             _ => None,
         });
         let Some(shown) = shown else { return };
-        let (client, server) = (self.script_peer, self.script_local);
+        let client = self.script_peer;
+        let server = self.script_local;
         let key = self.listener_key.or(self.system.cookie_key);
         let is_good = shown == cookie::NAMED
             || key.is_some_and(|key| cookie::of(&key, client, server) == shown);

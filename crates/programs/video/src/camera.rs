@@ -42,7 +42,8 @@ pub fn send(
     wait: Duration,
 ) -> Result<(), CameraError> {
     let mut sender = CameraSender::connect(protocol, to)?;
-    let (began, of_day) = (Instant::now(), nanos_of_day());
+    let began = Instant::now();
+    let of_day = nanos_of_day();
     let wait_until = |due: Duration| {
         std::thread::sleep(std::time::Duration::from(due).saturating_sub(began.elapsed()));
     };
@@ -94,13 +95,16 @@ pub fn receive(
     let mut receiver = CameraReceiver::listen(listening.protocol, listening.on)?;
     announce(CameraNews::Waiting(receiver.local_addr()?));
     let mut arrivals = CameraArrivals::new(listening.deadline, listening.wait);
-    let (mut datagrams, mut read) = (Vec::new(), 0);
+    let mut datagrams = Vec::new();
+    let mut read = 0;
     let ended = loop {
         let is_stopped = interrupt::noted().is_some();
         let span = if is_stopped { AT_ONCE } else { POLL };
         let goes_on = receiver.receive(span, &mut datagrams)?;
-        let (now, had_begun) = (nanos_of_day(), arrivals.announced().is_some());
-        let (is_idle, mut is_news) = (datagrams.is_empty(), false);
+        let now = nanos_of_day();
+        let had_begun = arrivals.announced().is_some();
+        let is_idle = datagrams.is_empty();
+        let mut is_news = false;
         read += datagrams.len();
         for datagram in datagrams.drain(..) {
             is_news |= arrivals.take(now, &datagram)?;

@@ -74,7 +74,8 @@ impl VideoSource {
         config: &EncodeConfig,
         pictures: usize,
     ) -> Result<CodedClip, VideoError> {
-        let (name, format) = (self.name(), config.format);
+        let name = self.name();
+        let format = config.format;
         let original = self.pictures(format, pictures)?;
         let coded = encode(config, &original)?;
         Ok(CodedClip { name, codec: config.codec, format, coded, original })
@@ -87,7 +88,8 @@ impl VideoSource {
     /// As [`coded_anew`](Self::coded_anew).
     pub fn coded(&self, config: &EncodeConfig, pictures: usize) -> Result<CodedClip, VideoError> {
         if let Self::Stream(_, codec, bytes) = self {
-            let (name, format) = (self.name(), config.format);
+            let name = self.name();
+            let format = config.format;
             let mut coded = cut(*codec, bytes);
             coded.truncate(pictures);
             if coded.is_empty() {

@@ -32,7 +32,8 @@ pub(crate) struct Intake {
 impl Intake {
     /// Hears sources of `codec`, of any payload type if it is `None`, and plays them after `delay`.
     pub(crate) fn new(codec: VideoCodec, payload_type: Option<u8>, delay: Duration) -> Self {
-        let (sessions, early) = (BTreeMap::new(), BTreeMap::new());
+        let sessions = BTreeMap::new();
+        let early = BTreeMap::new();
         let discards = VideoDiscards::default();
         Self { codec, payload_type, delay, sessions, early, discards }
     }

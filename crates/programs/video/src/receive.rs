@@ -121,7 +121,8 @@ pub fn receive_video(
                 (true, _) => return Err(VideoError::Stopped(config.port)),
                 (false, 0) if is_late => return Err(VideoError::Silence(config.port)),
                 (false, _) if is_late => {
-                    let (port, kind) = (config.port, config.payload_type);
+                    let port = config.port;
+                    let kind = config.payload_type;
                     return Err(VideoError::Strangers { port, kind, strangers });
                 }
                 _ => continue,
@@ -157,7 +158,8 @@ fn take_reports(control: &UdpSocket, intake: &mut Intake) {
 impl ReceivedVideo {
     fn of(ssrc: u32, session: Session, discarded: VideoDiscards) -> Self {
         let statistics = &session.statistics;
-        let (expected, lost) = (statistics.total_expected(), statistics.total_missing());
+        let expected = statistics.total_expected();
+        let lost = statistics.total_missing();
         // A number of another sender's making may be anything.
         let lost_outside = session.sent.map(|sent| sent.wrapping_sub(statistics.expected()));
         let lost_outside = lost_outside.filter(|it| *it < LONGEST_GAP);

@@ -67,7 +67,9 @@ impl VideoSenderConfig {
     #[must_use]
     pub fn description(&self, clip: &CodedClip) -> String {
         let size = (clip.format.width, clip.format.height, clip.format.rate);
-        let (address, port, codec) = (self.to, self.port, clip.codec);
+        let address = self.to;
+        let port = self.port;
+        let codec = clip.codec;
         let size = Some(size);
         SdpSession { address, port, payload_type: self.payload_type, codec, size }
             .to_text(&clip.name)
@@ -121,7 +123,8 @@ pub fn send_adaptive(
 ) -> Result<SentVideo, VideoError> {
     let mut sender = Sender::new(config)?;
     let mut rates: Vec<(usize, u32)> = Vec::new();
-    let (mut first, mut coded) = (0, Vec::new());
+    let mut first = 0;
+    let mut coded = Vec::new();
     for number in 0..pictures {
         let chosen = sender.control.rate(highest);
         let is_new = rates.last().is_none_or(|(_, rate)| *rate != chosen);

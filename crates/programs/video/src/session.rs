@@ -153,7 +153,8 @@ impl Session {
     ) {
         self.taken += 1;
         let header = &packet.header;
-        let (number, timestamp) = (header.sequence, header.timestamp);
+        let number = header.sequence;
+        let timestamp = header.timestamp;
         let check = self.statistics.update_timed(number, timestamp, ticks(now));
         let held = Held { now, timestamp, bytes: bytes.to_vec(), is_far: false };
         let sequence = match check {

@@ -64,7 +64,8 @@ impl VideoSocket {
                 // What does not fit the field covers everything, which 0 stands for.
                 let coverage = u16::try_from(UDPLITE_LEN + exact).unwrap_or(0);
                 let parts = [data, &[], &[]];
-                let (whole, unbound) = (exact >= data.len(), false);
+                let whole = exact >= data.len();
+                let unbound = false;
                 let datagram = UdpLiteDatagram { to, coverage, whole, unbound, parts };
                 socket.wait_writable(None)?;
                 socket.send(&[datagram]).map(drop)

@@ -233,7 +233,8 @@ fn simulate(
     let &WsimSettings { adu, corruption, first, seed, .. } = settings;
     let config = LiteralConfig { protocol, adu, corruption, seed };
     let by_algorithm = literal(&config, &pictures, errors, first);
-    let (rate, codec) = (clip.format.rate, clip.codec);
+    let rate = clip.format.rate;
+    let codec = clip.codec;
     let service = CircuitService::Transparent;
     let config = CircuitConfig { protocol, adu, rate, codec, repeat: false, service };
     let as_packets = circuit(&config, &pictures, errors, first);

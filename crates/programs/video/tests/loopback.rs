@@ -135,7 +135,8 @@ fn with_b_pictures(test: &str) -> Option<(Vec<u8>, Vec<usize>)> {
         let name = format!("windfall-{test}-{}-{name}", std::process::id());
         std::env::temp_dir().join(name)
     };
-    let (file, stream) = (at("clip.mp4"), at("clip.264"));
+    let file = at("clip.mp4");
+    let stream = at("clip.264");
     let run = |program: &str, words: &str, path: &std::path::Path| {
         let mut command = std::process::Command::new(program);
         let output = command.args(words.split(' ')).arg(path).output().ok()?;
@@ -248,7 +249,9 @@ fn line(inputs: &[UdpSocket; 2], to: u16, is_over: &AtomicBool) {
     let outputs = [bound(0), bound(0)];
     let mut queue: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     let mut sender = None;
-    let (begun, mut last, mut credit) = (Instant::now(), 0.0, 0.0);
+    let begun = Instant::now();
+    let mut last = 0.0;
+    let mut credit = 0.0;
     let mut buffer = [0; 2_048];
     while !is_over.load(Ordering::Relaxed) {
         for (way, input) in inputs.iter().enumerate() {
@@ -277,7 +280,8 @@ fn line(inputs: &[UdpSocket; 2], to: u16, is_over: &AtomicBool) {
 /// arrived, and the rates of the sender.
 fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) {
     const RATE: f64 = 25.0;
-    let (port, line_port) = (free_port(), free_port());
+    let port = free_port();
+    let line_port = free_port();
     let receiver = VideoReceiverConfig {
         on: HERE,
         port,

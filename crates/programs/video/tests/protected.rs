@@ -37,7 +37,9 @@ fn headers(folder: &Folder) -> Vec<usize> {
     command.args(["-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"]);
     let output = command.stdout(Stdio::null()).output().expect("ffmpeg runs");
     let text = String::from_utf8_lossy(&output.stderr);
-    let (mut ends, mut is_slice, mut is_arithmetic) = (Vec::new(), false, false);
+    let mut ends = Vec::new();
+    let mut is_slice = false;
+    let mut is_arithmetic = false;
     for line in text.lines().filter(|line| line.starts_with("[trace_headers")) {
         let words: Vec<&str> = line.split_whitespace().skip(3).collect();
         match words[..] {
@@ -141,7 +143,8 @@ fn a_stream_in_parts_bears_damage_that_a_bare_one_does_not() {
     let stream = encode(&config, &original).expect("ffmpeg has x264").concat();
     let codec = config.codec;
     let clean = psnr(codec, &stream, format, &original);
-    let (mut sums, one_in) = ([0.0; 2], 5_000);
+    let mut sums = [0.0; 2];
+    let one_in = 5_000;
     for seed in 1..=3 {
         // Both go in datagrams of up to 242 bytes; the exact fronts of parts arrive as they were.
         let mut state = seed;
@@ -183,7 +186,8 @@ fn a_stream_of_h265_in_parts_is_decoded_by_ffmpeg_whole_and_damaged() {
     let parts = protect(&stream, 242).expect("a stream");
     assert_eq!(restored(&parts), stream, "without damage it is the same stream");
     let clean = psnr(codec, &stream, format, &original);
-    let (mut sums, one_in) = ([0.0; 2], 5_000);
+    let mut sums = [0.0; 2];
+    let one_in = 5_000;
     for seed in 1..=3 {
         let mut state = seed;
         let mut bare = Vec::new();

@@ -410,7 +410,8 @@ impl Partial {
         self.bytes.memory().take(memory_of(message))?;
         self.is_reordered |= self.pieces.iter().next_back().is_some_and(|it| it.end > number);
         self.pieces.insert(number..number + 1);
-        let (start, end) = (start as usize, end as usize);
+        let start = start as usize;
+        let end = end as usize;
         for present in present(message) {
             let mut rest = &message.data[present.clone()];
             for range in self.approximate.ranges(start + present.start..start + present.end) {
@@ -467,7 +468,8 @@ impl Partial {
         self.arrived.gaps(whole).for_each(|gap| _ = missing.insert(gap));
         let mut suspect = self.suspect;
         missing.iter().for_each(|range| suspect.remove(range));
-        let (missing, suspect) = (narrow(&missing), narrow(&suspect));
+        let missing = narrow(&missing);
+        let suspect = narrow(&suspect);
         let damage = BodyDamage { missing, suspect, unchecked: self.unchecked };
         DeliveredBody { bytes: self.bytes, damage, ended }
     }

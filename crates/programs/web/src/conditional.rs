@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn a_range_of_another_version_is_the_whole_file() {
-        let (tag, range) = (of().tag, "bytes=0-9");
+        let tag = of().tag;
+        let range = "bytes=0-9";
         let part = Selection::Part(0..10);
         assert_eq!(answer(&[(RANGE, range), (IF_RANGE, &tag)]), part);
         for other in ["\"b\"", &format!("W/{tag}"), TIME, "Sun, 06 Nov 1994 08:49:38 GMT", "never"]

@@ -163,7 +163,8 @@ mod tests {
     #[tokio::test]
     async fn the_longest_idle_connection_gives_way_and_none_that_works() {
         let places = ConnectionLimiter::new(2);
-        let (first, second) = (places.take().await, places.take().await);
+        let first = places.take().await;
+        let second = places.take().await;
         let work = first.work();
         let third = tokio::spawn(async move { (places.take().await, places) });
         second.sent_away().await;

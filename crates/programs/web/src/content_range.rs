@@ -58,7 +58,8 @@ impl AskedRange {
             ("", last) => decimal(last).map(Self::Last),
             (first, "") => Some(Self::From(decimal(first)?, None)),
             (first, last) => {
-                let (first, last) = (decimal(first)?, decimal::<u64>(last)?);
+                let first = decimal(first)?;
+                let last = decimal::<u64>(last)?;
                 (first <= last).then(|| Self::From(first, Some(last.saturating_add(1))))
             }
         }

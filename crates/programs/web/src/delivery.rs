@@ -100,7 +100,8 @@ impl BodySource {
         held.take(*of as usize).map_err(|_| BUSY)?;
         let mut whole = vec![0; *of as usize];
         file.read_exact_at(&mut whole, 0).map_err(|_| "unreadable")?;
-        let (start, end) = (range.start as usize, range.end as usize);
+        let start = range.start as usize;
+        let end = range.end as usize;
         let within = exact_ranges(&whole, MOST_RANGES).into_iter().filter_map(|exact| {
             let cut = exact.start.max(start)..exact.end.min(end);
             (!cut.is_empty()).then(|| cut.start - start..cut.end - start)
@@ -267,7 +268,8 @@ impl BodyDelivery {
             Some(open) => open.token,
             None => new_token()?,
         };
-        let (is_precise, all) = (offer.is_precise, self.memory.clone());
+        let is_precise = offer.is_precise;
+        let all = self.memory.clone();
         let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
             let exact = if is_precise { None } else { source.exact_of_part(&all)? };
             let content = source.content(is_precise).map_err(|_| "unreadable")?;
@@ -364,7 +366,8 @@ impl BodyDelivery {
     /// Takes the connections of clients until the listener fails.
     fn accept(self: &Arc<Self>) {
         while let Ok((socket, _)) = self.listener.accept() {
-            let (socket, places) = (Arc::new(socket), Arc::new(Semaphore::new(AT_ONCE)));
+            let socket = Arc::new(socket);
+            let places = Arc::new(Semaphore::new(AT_ONCE));
             let idle = Idle { socket: Arc::downgrade(&socket), places };
             let (place, displaced) = self.clients().enter(idle.clone(), most_clients());
             displaced.iter().for_each(Idle::end);
@@ -383,7 +386,8 @@ impl BodyDelivery {
         socket.set_timeout(Some(IDLE));
         let places = Arc::clone(&idle.places);
         let used = Arc::default();
-        let (mut first, mut looks) = (None, 0);
+        let mut first = None;
+        let mut looks = 0;
         loop {
             let message = match socket.recv_timeout(LOOK) {
                 Ok(Some(message)) => message,

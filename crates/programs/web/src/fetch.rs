@@ -247,7 +247,8 @@ impl Fetcher {
             match redirection(&at, &fetched.head)? {
                 None => return Ok((at, fetched)),
                 Some(to) if left == 0 => {
-                    let (status, to) = (fetched.head.status, to.to_string());
+                    let status = fetched.head.status;
+                    let to = to.to_string();
                     return Err(FetchError::Redirection(status, to, "it is the eleventh in a row"));
                 }
                 Some(to) => at = to,

@@ -43,7 +43,8 @@ impl FetchedFile {
         let mut line = format!("{file}: {bytes} bytes over {way} in {seconds:.3} s");
         if let Some(damage) = &self.damage {
             let (missing, suspect) = damage.bytes();
-            let (gaps, places) = (damage.missing.len(), damage.suspect.len());
+            let gaps = damage.missing.len();
+            let places = damage.suspect.len();
             if damage.is_none() {
                 line += ", undamaged";
             } else {

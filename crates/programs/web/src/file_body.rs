@@ -78,7 +78,8 @@ impl Body for FileBody {
             buffer.truncate(read);
             return Poll::Ready(Some(self.take(buffer)));
         }
-        let (file, at) = (Arc::clone(&self.file), self.at);
+        let file = Arc::clone(&self.file);
+        let at = self.at;
         self.reading = Some(Box::pin(async move {
             let reading = blocking(move || {
                 let read = file.read_at(&mut buffer, at)?;

@@ -42,7 +42,8 @@ impl Gateway {
         let authority = origin.authority().filter(|_| is_plain).cloned();
         check_authority(origin)?;
         let origin = authority.ok_or_else(|| FetchError::Address(origin.clone()))?;
-        let (options, types) = (windfall_socket::SapOptions::default(), None);
+        let options = windfall_socket::SapOptions::default();
+        let types = None;
         let memory = delivery.memory().clone();
         let settings =
             FetcherSettings { options, types, is_precise: false, way: SapDirection::Tcp, memory };

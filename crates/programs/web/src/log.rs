@@ -44,7 +44,8 @@ impl AccessLog {
         let Some(out) = &self.0 else { return };
         let time = common_date(&httpdate::fmt_http_date(now()));
         let length = access.length.map_or_else(|| "-".to_owned(), |length| length.to_string());
-        let (request, way) = (field(access.request), field(access.way));
+        let request = field(access.request);
+        let way = field(access.way);
         let Access { from, status, .. } = access;
         let line = format!("{from} - - [{time}] \"{request}\" {status} {length} \"{way}\"\n");
         let _ = out.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());

@@ -123,7 +123,8 @@ mod tests {
     #[test]
     fn shares_take_no_more_than_there_is_and_give_it_back() {
         let memory = BodyMemory::new(100);
-        let (mut one, mut other) = (memory.share(), memory.share());
+        let mut one = memory.share();
+        let mut other = memory.share();
         one.take(60).expect("room");
         assert_eq!(other.take(41), Err(MemorySpent { limit: 100 }));
         assert_eq!(other.take(usize::MAX), Err(MemorySpent { limit: 100 }));

@@ -228,7 +228,8 @@ mod tests {
     fn a_damaged_reply_names_no_version() {
         let kept = [("content-type", "image/jpeg"), ("content-language", "de")];
         for is_damaged in [true, false] {
-            let (mut reply, all) = (Response::new(empty()), OF_VERSION);
+            let mut reply = Response::new(empty());
+            let all = OF_VERSION;
             let of_version = all.iter().map(|name| (name.as_str(), "x"));
             for (name, value) in of_version.chain(kept) {
                 let name: HeaderName = name.parse().expect("a name");

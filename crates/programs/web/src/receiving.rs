@@ -147,7 +147,8 @@ impl Link {
         }
         state.number = state.number.checked_add(1)?;
         let (done, body) = oneshot::channel();
-        let (assembler, last) = (Assembler::new(token, precise, self.memory.clone()), real_time());
+        let assembler = Assembler::new(token, precise, self.memory.clone());
+        let last = real_time();
         let done = Some(done);
         let number = state.number;
         state.arriving.insert(number, Arriving { assembler, last, done, progress });
@@ -171,7 +172,8 @@ impl Link {
 
     fn run(&self) {
         let mut looked = real_time();
-        let (mut busy, mut turn) = (looked, TURN);
+        let mut busy = looked;
+        let mut turn = TURN;
         loop {
             self.socket.set_timeout(Some(turn.into()));
             match self.socket.recv() {

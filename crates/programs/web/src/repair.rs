@@ -101,7 +101,8 @@ pub(crate) fn is_range_of(text: &str, range: &Range<usize>, of: usize) -> bool {
 fn joined(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut set = RangeSet::<u64>::default();
     for range in ranges {
-        let (start, end) = (range.start as u64, range.end as u64);
+        let start = range.start as u64;
+        let end = range.end as u64;
         set.insert(start..end);
         let near: Vec<_> = set
             .gaps(start.saturating_sub(CLOSE)..end + CLOSE)

@@ -61,7 +61,8 @@ pub struct ServerLimits {
 
 impl Default for ServerLimits {
     fn default() -> Self {
-        let (head, stall) = (Duration::from_secs(15), Duration::from_secs(30));
+        let head = Duration::from_secs(15);
+        let stall = Duration::from_secs(30);
         Self { connections: 8_192, heads: 256 << 20, threads: 1, head, stall }
     }
 }
@@ -96,7 +97,8 @@ pub async fn serve<S: WebService>(
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                let (service, log) = (Arc::clone(&service), Arc::clone(&log));
+                let service = Arc::clone(&service);
+                let log = Arc::clone(&log);
                 let place = places.take().await;
                 workers.spawn(stream, move |stream| async move {
                     tokio::select! {
@@ -125,9 +127,11 @@ async fn connection<S: WebService>(
     let stall = u32::try_from(limits.stall.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, stall);
     let stream = AtMost11::new(stream);
-    let (lines, requests) = (stream.lines(), AtomicU64::new(0));
+    let lines = stream.lines();
+    let requests = AtomicU64::new(0);
     let answer = service_fn(|mut request: Request<Incoming>| {
-        let (service, work) = (Arc::clone(&service), place.work());
+        let service = Arc::clone(&service);
+        let work = place.work();
         let number = requests.fetch_add(1, Ordering::Relaxed);
         let is_other_version = lines.is_other_version(number);
         lines
@@ -166,7 +170,8 @@ async fn connection<S: WebService>(
         .with_upgrades()
         .await;
     if let Some(status) = served.as_ref().err().and_then(refused) {
-        let (status, length) = (status.as_u16(), Some(0));
+        let status = status.as_u16();
+        let length = Some(0);
         log.write(&Access { from: from.ip(), request: "-", status, length, way: "tcp" });
     }
     served

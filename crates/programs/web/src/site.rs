@@ -182,7 +182,8 @@ impl Site {
         if let Some(found) = self.find(path, has_slash, Pace::AtOnce) {
             return found;
         }
-        let (site, place) = (Arc::clone(self), path.to_owned());
+        let site = Arc::clone(self);
+        let place = path.to_owned();
         let found = blocking(move || site.find(&place, has_slash, Pace::Waiting)).await;
         // Without another thread this one waits.
         let found = found.unwrap_or_else(|_| self.find(path, has_slash, Pace::Waiting));
@@ -249,7 +250,9 @@ impl Site {
             Selection::Whole => 0..validators.length,
             Selection::Part(range) => {
                 *reply.status_mut() = StatusCode::PARTIAL_CONTENT;
-                let (first, last, of) = (range.start, range.end - 1, validators.length);
+                let first = range.start;
+                let last = range.end - 1;
+                let of = validators.length;
                 set(reply.headers_mut(), CONTENT_RANGE, &format!("bytes {first}-{last}/{of}"));
                 range
             }
@@ -268,7 +271,8 @@ impl Site {
             }
         };
         if let Some((delivery, offer)) = self.delivery.as_ref().zip(context.offer.as_ref()) {
-            let (file, of) = (Arc::clone(&file), validators.length);
+            let file = Arc::clone(&file);
+            let of = validators.length;
             let source = BodySource::File { file, range: range.clone(), of };
             let peer = context.from.ip();
             if delivery.deliver(offer, peer, &media_type, source, &mut reply).await {
@@ -458,7 +462,9 @@ mod tests {
 
     #[test]
     fn the_encoding_of_the_greatest_weight_is_sent() {
-        let (both, br, gzip) = (vec!["br", "gzip"], vec!["br"], vec!["gzip"]);
+        let both = vec!["br", "gzip"];
+        let br = vec!["br"];
+        let gzip = vec!["gzip"];
         for (accepted, wanted) in [
             ("gzip, br", &both),
             ("br;q=0.1, gzip;q=0.9", &vec!["gzip", "br"]),

@@ -37,7 +37,8 @@ impl SparseBytes {
 
     /// Makes a body that is there as a whole, in memory that is charged already.
     pub(crate) fn whole(bytes: Vec<u8>, memory: HeldMemory) -> Self {
-        let (length, held) = (bytes.len(), bytes.len());
+        let length = bytes.len();
+        let held = bytes.len();
         Self { length, parts: BTreeMap::from([(0, bytes)]), held, memory, read: 0 }
     }
 
@@ -173,7 +174,8 @@ pub(crate) fn grow(
     more: usize,
     memory: &mut HeldMemory,
 ) -> Result<(), MemorySpent> {
-    let (before, need) = (part.capacity(), part.len() + more);
+    let before = part.capacity();
+    let need = part.len() + more;
     if need <= before {
         return Ok(());
     }

@@ -75,7 +75,8 @@ impl AskedUpgrade {
         let client = self.client;
         tokio::spawn(async move {
             if let Ok((client, server)) = tokio::try_join!(client, server) {
-                let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
+                let mut client = TokioIo::new(client);
+                let mut server = TokioIo::new(server);
                 // Either end may break the connection, which is its own affair.
                 let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
             }

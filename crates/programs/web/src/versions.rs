@@ -146,7 +146,8 @@ impl<S> AtMost11<S> {
     /// Reads the version of each request, and writes 1.1 in place of a later one. A length that is
     /// too great becomes one that is none.
     fn follow(&mut self, bytes: &mut [u8]) {
-        let (mut line, mut at) = (0, 0);
+        let mut line = 0;
+        let mut at = 0;
         while at < bytes.len() {
             if let Place::Body(left) = self.place {
                 let here = left.min((bytes.len() - at) as u64);

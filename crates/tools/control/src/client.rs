@@ -328,7 +328,8 @@ mod tests {
     fn a_run_that_another_one_ends_is_told_to_end_all_the_same() {
         for hears in [true, false] {
             let (near, far) = UnixStream::pair().expect("two sockets");
-            let (name, address) = ("going".to_owned(), String::new());
+            let name = "going".to_owned();
+            let address = String::new();
             let mut client = ControlClient { name, address, socket: BufReader::new(near) };
             let run = std::thread::spawn(move || {
                 // What is left unread resets the connection.
@@ -361,7 +362,8 @@ mod tests {
     fn of_reply(reply: &str) -> (ControlClient, UnixStream) {
         let (near, far) = UnixStream::pair().expect("two sockets");
         (&far).write_all(format!("{reply}\n").as_bytes()).expect("room");
-        let (name, address) = ("office".to_owned(), "/run/office".to_owned());
+        let name = "office".to_owned();
+        let address = "/run/office".to_owned();
         (ControlClient { name, address, socket: BufReader::new(near) }, far)
     }
 

@@ -20,7 +20,8 @@ pub fn set(
     let number = topology.stations.iter().position(|it| it.name == faults.station);
     let number = number.ok_or_else(|| {
         let names: Vec<_> = topology.stations.iter().map(|it| it.name.as_str()).collect();
-        let (text, known) = (&faults.station, names.join(", "));
+        let text = &faults.station;
+        let known = names.join(", ");
         format!("there is no station \"{text}\" for a fault: use one of {known}")
     })?;
     let station = &topology.stations[number];

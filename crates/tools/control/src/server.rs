@@ -226,7 +226,8 @@ impl RunControl {
             let faults = faults::list(run);
             return self.serve(now, run.node_mut(), (lateness, faults), request);
         };
-        let (text, place) = (faults.to_string(), format!("{}:{}", faults.station, faults.port));
+        let text = faults.to_string();
+        let place = format!("{}:{}", faults.station, faults.port);
         match faults::set(&self.topology, run, faults) {
             Ok(()) => {
                 let change = Map::from_iter([("fault".to_owned(), text.into())]);

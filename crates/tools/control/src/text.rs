@@ -24,7 +24,9 @@ pub fn of_status(status: &RunStatus) -> String {
     }
     for flow in &status.flows {
         let summary = &flow.summary;
-        let (name, link, offered) = (&summary.name, &summary.link, summary.offered);
+        let name = &summary.name;
+        let link = &summary.link;
+        let offered = summary.offered;
         let _ = write!(out, "flow {name} on {link}: {offered} packets came");
         if let Some(errors) = summary.error_rate {
             let region = summary.region.as_deref().unwrap_or_default();
@@ -33,17 +35,21 @@ pub fn of_status(status: &RunStatus) -> String {
         let _ = writeln!(out, "{}", recently(flow.recent.as_ref()));
     }
     for fault in &status.faults {
-        let (connections, withheld) = (fault.connections, fault.withheld);
+        let connections = fault.connections;
+        let withheld = fault.withheld;
         let text = &fault.fault;
         let _ =
             writeln!(out, "fault {text}: {connections} connections, {withheld} packets withheld");
     }
     let late = &status.lateness;
-    let (count, all, worst) = (late.late_deliveries, late.delivered, 1e3 * late.worst_seconds);
+    let count = late.late_deliveries;
+    let all = late.delivered;
+    let worst = 1e3 * late.worst_seconds;
     let _ =
         writeln!(out, "late by more than 1 ms: {count} of {all} deliveries; worst {worst:.3} ms");
     if late.disturbed {
-        let (pauses, paused) = (late.pauses, late.paused_seconds);
+        let pauses = late.pauses;
+        let paused = late.paused_seconds;
         let _ = writeln!(out, "disturbed: stood still {pauses} times, {paused:.3} s in all");
     }
     out
@@ -77,14 +83,17 @@ fn direction(out: &mut String, link: &LinkStatus) {
         let _ = write!(out, ", {reason} {count}");
     }
     let _ = writeln!(out, ", in flight {}", summary.in_flight);
-    let (frames, again, bits) = (summary.frames, summary.retransmitted, summary.bits_inverted);
+    let frames = summary.frames;
+    let again = summary.retransmitted;
+    let bits = summary.bits_inverted;
     let _ = writeln!(out, "  frames {frames}, retransmitted {again}; bits inverted {bits}");
 }
 
 /// Returns the rate, the loss and the delays of the last window.
 fn recently(sample: Option<&Sample>) -> String {
     let Some(sample) = sample else { return String::new() };
-    let (rate, dropped) = (sample.rate_bps * 1e-6, sample.dropped_in_all());
+    let rate = sample.rate_bps * 1e-6;
+    let dropped = sample.dropped_in_all();
     let mut text = format!(" {rate:.2} Mbps, {dropped} dropped");
     if let Some(delay) = sample.delay {
         let [half, most, max] = [delay.p50, delay.p95, delay.max].map(|it| 1e3 * it);

@@ -89,12 +89,14 @@ impl Gfni {
     #[inline(always)]
     pub(crate) fn sums(sets: [Self; 8]) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h] = sets;
-        let (abcd, efgh) = (pairs(bytes(a, b), bytes(c, d)), pairs(bytes(e, f), bytes(g, h)));
+        let abcd = pairs(bytes(a, b), bytes(c, d));
+        let efgh = pairs(bytes(e, f), bytes(g, h));
         // SAFETY: no memory is touched; AVX2 as above.
         let sums = unsafe {
             let all = xor(_mm256_unpacklo_epi32(abcd, efgh), _mm256_unpackhi_epi32(abcd, efgh));
             let all = xor(all, _mm256_unpackhi_epi64(all, all));
-            let (low, high) = (_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all));
+            let low = _mm256_castsi256_si128(all);
+            let high = _mm256_extracti128_si256::<1>(all);
             _mm_cvtsi128_si64(_mm_xor_si128(low, high))
         };
         sums.to_le_bytes()

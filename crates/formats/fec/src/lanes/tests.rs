@@ -12,7 +12,9 @@ fn all_lanes_agree_with_the_field() {
     let elements: Vec<u8> = (0..=255).collect();
     for instructions in Instructions::available() {
         for factor in 0..=255 {
-            let (field, elements, onto) = (&field, &elements[..], 0x5a);
+            let field = &field;
+            let elements = &elements[..];
+            let onto = 0x5a;
             let sums = dispatch!(
                 instructions,
                 products(field: &Field, factor: u8, elements: &[u8], onto: u8) -> Vec<u8>
@@ -35,7 +37,8 @@ fn lanes_move_and_are_looked_at_alike() {
     let next: [u8; LANES] = core::array::from_fn(|i| 99 + i as u8);
     let zeros = (0..LANES).filter(|&i| lanes[i] == 0).fold(0, |bits, i| bits | 1_u32 << i);
     for instructions in Instructions::available() {
-        let (lanes, next) = (&lanes, &next);
+        let lanes = &lanes;
+        let next = &next;
         let (shifted, first, found) = dispatch!(
             instructions,
             moved(lanes: &[u8; LANES], next: &[u8; LANES]) -> ([u8; LANES], u8, u32)

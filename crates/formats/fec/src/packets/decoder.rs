@@ -81,7 +81,8 @@ impl PacketDecoder {
     #[must_use]
     pub fn new(window: usize) -> Self {
         let window = window.clamp(1, LARGEST);
-        let (packets, equations) = (VecDeque::new(), Equations::new(window));
+        let packets = VecDeque::new();
+        let equations = Equations::new(window);
         Self { window, first: 0, packets, equations, repairs: Vec::new() }
     }
 
@@ -136,13 +137,15 @@ impl PacketDecoder {
         if cover.numbers().all(|number| self.has(number)) {
             return false;
         }
-        let (head, instructions) = (self.equations.head(), self.equations.instructions);
+        let head = self.equations.head();
+        let instructions = self.equations.instructions;
         let mut terms = vec![0; head];
         if let Some(check) = damaged {
             let column = self.equations.begin_error();
             terms[column] = 1;
             self.repairs.retain(|it| it.column != column && self.equations.has(it.column));
-            let (bytes, tried) = (repair.to_vec(), [repair.to_vec(), Vec::new()]);
+            let bytes = repair.to_vec();
+            let tried = [repair.to_vec(), Vec::new()];
             self.repairs.push(DamagedRepair { column, bytes, check, tried, trials: 0 });
         }
         terms.extend(pad(repair.to_vec()));

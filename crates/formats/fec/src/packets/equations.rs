@@ -160,7 +160,8 @@ impl Equations {
 
     /// The packets that the equations determine, by their columns.
     pub(super) fn determined(&self) -> Vec<(usize, Vec<u8>)> {
-        let (columns, head) = (self.is_missing.len(), self.head());
+        let columns = self.is_missing.len();
+        let head = self.head();
         let is_alone = |it: &&Equation| {
             let (before, behind) = it.terms[..head].split_at(it.pivot);
             it.pivot < columns && is_zero(before) && is_zero(&behind[1..])
@@ -197,7 +198,8 @@ impl Equations {
 
     /// Forgets equations that tell only of damaged repairs which no packet has to do with.
     fn forget_idle_errors(&mut self) {
-        let (columns, errors) = (self.is_missing.len(), self.errors());
+        let columns = self.is_missing.len();
+        let errors = self.errors();
         let mut of_use = [false; DAMAGED_REPAIRS];
         let mut is_kept = vec![false; self.equations.len()];
         loop {

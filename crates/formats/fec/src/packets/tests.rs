@@ -133,7 +133,8 @@ fn a_window_keeps_as_many_repairs_as_it_lacks_packets() {
         block.iter().for_each(|packet| _ = encoder.push(packet));
         (0..128).map(|_| encoder.repair().expect("packets")).collect::<Vec<Repair>>()
     });
-    let (first, second) = (blocks.next().expect("a block"), blocks.next().expect("another"));
+    let first = blocks.next().expect("a block");
+    let second = blocks.next().expect("another");
     let mut decoder = PacketDecoder::new(256);
     let mut made = Vec::new();
     for (cover, repair) in first.iter().zip(&second).flat_map(|(a, b)| [a, b]) {
@@ -239,7 +240,8 @@ fn a_damaged_repair_that_is_put_right_counts_as_right() {
 
 #[test]
 fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
-    let (mut encoder, mut decoder) = (PacketEncoder::new(16), PacketDecoder::new(64));
+    let mut encoder = PacketEncoder::new(16);
+    let mut decoder = PacketDecoder::new(64);
     let packets: Vec<_> = (0..400).map(|n| packet(n, 100 + 3 * n as usize % 200)).collect();
     let mut made = Vec::new();
     for (n, packet) in packets.iter().enumerate() {
@@ -313,7 +315,8 @@ proptest! {
     ) {
         let mut encoder = PacketEncoder::new(covered);
         let mut decoder = PacketDecoder::new(2 * covered);
-        let (mut lost, mut equations) = (Vec::new(), Vec::<Cover>::new());
+        let mut lost = Vec::new();
+        let mut equations = Vec::<Cover>::new();
         for (number, (arrives, repair)) in (0_u32..).zip(fates) {
             let sent = packet(number.into(), 10);
             encoder.push(&sent);
@@ -349,7 +352,8 @@ proptest! {
     ) {
         let mut encoder = PacketEncoder::new(covered);
         let mut decoder = PacketDecoder::new(256);
-        let (mut lost, mut equations) = (Vec::new(), Vec::<Cover>::new());
+        let mut lost = Vec::new();
+        let mut equations = Vec::<Cover>::new();
         // Each byte by another value: equal ones may cancel in a sum.
         let mut seed = 1_000;
         let mut spoilt = |bytes: &[u8]| {
@@ -448,7 +452,8 @@ proptest! {
             }
             if number % 3 == 2 {
                 let (cover, mut repair) = encoder.repair().expect("packets");
-                let (at, check) = (usize::from(place) % repair.len(), repair_check(&repair));
+                let at = usize::from(place) % repair.len();
+                let check = repair_check(&repair);
                 repair[at] ^= if fate == 3 { 1 } else { 0 };
                 decoder.take_repair(cover, &repair, (fate == 3).then_some(check));
                 for (number, made) in decoder.solve(is_right) {
@@ -490,14 +495,16 @@ proptest! {
 /// A window over a channel that loses this share of everything: the numbers of the packets that
 /// were made again, and the calls that made none.
 fn window_made(lost: u64, packets: u32, seed: u64) -> (Vec<u32>, usize) {
-    let (mut encoder, mut decoder) = (PacketEncoder::new(128), PacketDecoder::new(256));
+    let mut encoder = PacketEncoder::new(128);
+    let mut decoder = PacketDecoder::new(256);
     let mut state = seed;
     let mut is_lost = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % 100 < lost
     };
-    let (mut made, mut idle) = (Vec::new(), 0);
+    let mut made = Vec::new();
+    let mut idle = 0;
     for number in 0..packets {
         let bytes = packet(u64::from(number), 100);
         encoder.push(&bytes);

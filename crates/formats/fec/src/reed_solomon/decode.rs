@@ -48,7 +48,8 @@ type Errors = ArrayVec<(u8, u8), MAX_BLOCK>;
 
 impl Locating {
     pub(crate) fn new(field: &Field, parameters: Parameters, parity: usize) -> Self {
-        let (step, first_root) = (i64::from(parameters.step), i64::from(parameters.first_root));
+        let step = i64::from(parameters.step);
+        let first_root = i64::from(parameters.first_root);
         let stride = parity.next_multiple_of(LANES);
         let mut syndrome_rows = vec![0; parity * stride];
         for (j, row) in syndrome_rows.chunks_exact_mut(stride).enumerate() {
@@ -82,7 +83,8 @@ impl Locating {
         let length = block.len();
         let mut erased = [0_u32; 8];
         for &place in erasures {
-            let (word, bit) = (&mut erased[usize::from(place) / 32], 1 << (place % 32));
+            let word = &mut erased[usize::from(place) / 32];
+            let bit = 1 << (place % 32);
             if *word & bit != 0 || usize::from(place) >= length {
                 return Err(Uncorrectable::Erasures);
             }
@@ -156,7 +158,8 @@ impl Locating {
         erasures: &[u8],
         length: usize,
     ) -> Search {
-        let (parity, erased) = (self.parity, erasures.len());
+        let parity = self.parity;
+        let erased = erasures.len();
         let terms = parity - erased;
         let mut search = Search { row: [0; ROW], locator: parity + terms / 2, erased, terms };
         self.syndromes::<L>(field, remainder, &mut search.row);
@@ -249,7 +252,8 @@ fn values<L: Lanes>(
         }
         let omega = at_thirds(locating.sums::<L, 3>(field, evaluator, strip), unity);
         for k in (0..3).filter(|&k| zeros[k] != 0) {
-            let (mut odds, mut omegas) = ([0; LANES], [0; LANES]);
+            let mut odds = [0; LANES];
+            let mut omegas = [0; LANES];
             odd[k].store(&mut odds);
             omega[k].store(&mut omegas);
             let mut left = zeros[k];

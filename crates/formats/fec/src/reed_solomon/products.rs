@@ -100,7 +100,8 @@ fn isomorphism(field: &Field) -> ([u8; 256], [u8; 256]) {
     let all = (2..=255).map(powers);
     let powers = all.into_iter().find(|powers| powers[8] == image(powers, eighth));
     let powers = powers.expect("every field of 256 elements has a root of each of its polynomials");
-    let (mut to, mut back) = ([0; 256], [0; 256]);
+    let mut to = [0; 256];
+    let mut back = [0; 256];
     for element in 0..=255 {
         let image = image(&powers, element);
         to[usize::from(element)] = image;
@@ -111,7 +112,8 @@ fn isomorphism(field: &Field) -> ([u8; 256], [u8; 256]) {
 
 /// The product of two elements of the field under 0x11b.
 fn product(a: u8, b: u8) -> u8 {
-    let (mut product, mut a) = (0, a);
+    let mut product = 0;
+    let mut a = a;
     for bit in 0..8 {
         if b >> bit & 1 == 1 {
             product ^= a;

@@ -60,7 +60,8 @@ impl Search {
         }
         let mut old = row;
         let mut gamma = L::factor(field, 1);
-        let (mut errors, mut steps) = (0, 0);
+        let mut errors = 0;
+        let mut steps = 0;
         while steps < self.terms {
             let discrepancy = row[0].first();
             if discrepancy == 0 && leading_zeros(&row) >= self.terms - steps {

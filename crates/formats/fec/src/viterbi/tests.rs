@@ -68,7 +68,8 @@ fn noise(mut state: u64) -> impl FnMut() -> f64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
         };
-        let (u, v) = (unit(), unit());
+        let u = unit();
+        let v = unit();
         let square = u * u + v * v;
         if square > 0.0 && square < 1.0 {
             return u * (-2.0 * square.ln() / square).sqrt();
@@ -94,7 +95,8 @@ fn the_bit_error_rate_lies_below_the_union_bound_and_near_it() {
 
     let mut normal = noise(5);
     let sigma = (1.0 / ratio).sqrt();
-    let (mut wrong, mut total) = (0_u32, 0_u32);
+    let mut wrong = 0_u32;
+    let mut total = 0_u32;
     let mut viterbi = Viterbi::k7();
     for block in 0..150_u32 {
         let bits: Vec<u8> = (0..8_000_u32)

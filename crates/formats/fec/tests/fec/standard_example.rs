@@ -27,7 +27,8 @@ fn the_data_field_is_coded_punctured_and_interleaved_as_in_the_standard() {
     let mut received = Vec::new();
     SymbolInterleaver::new(4).restore(&sent, &mut received);
     let soft: Vec<i8> = received.iter().map(|&bit| if bit == 1 { 99 } else { -99 }).collect();
-    let (mut restored, mut bits) = (Vec::new(), Vec::new());
+    let mut restored = Vec::new();
+    let mut bits = Vec::new();
     Puncturing::THREE_QUARTERS.restore(&soft, 2 * 864, &mut restored);
     Viterbi::k7().decode(&restored, false, &mut bits);
     assert_eq!(bits[..860], scrambled[..860]);

@@ -84,7 +84,9 @@ pub fn interfaces(file: &Bytes) -> u32 {
         return 1;
     }
     let mut section = Section::default();
-    let (mut at, mut here, mut most) = (0, 0_u32, 0);
+    let mut at = 0;
+    let mut here = 0_u32;
+    let mut most = 0;
     while let Some(rest) = file.get(at..).filter(|rest| rest.len() >= 12) {
         if section.begin(rest) {
             here = 0;
@@ -247,7 +249,8 @@ impl Section {
         };
         let at = Instant::from_nanos(nanos(units, interface.resolution));
         // Some writers leave the length on the wire at 0.
-        let (link_type, original) = (interface.link_type, word(16)?.max(captured as u32));
+        let link_type = interface.link_type;
+        let original = word(16)?.max(captured as u32);
         Some(CapturedPacket {
             at,
             seen,

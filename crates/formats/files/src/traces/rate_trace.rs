@@ -273,7 +273,8 @@ impl Steps {
         let (Some(&period), Some(&total)) = (self.ends.last(), self.passed.last()) else {
             return 0;
         };
-        let (cycle, offset) = (at.as_nanos() / period, at.as_nanos() % period);
+        let cycle = at.as_nanos() / period;
+        let offset = at.as_nanos() % period;
         let step = self.ends.partition_point(|&end| end <= offset);
         let ahead = u128::from(self.rates[step]) * u128::from(self.ends[step] - offset);
         u128::from(cycle) * total + self.passed[step] - ahead

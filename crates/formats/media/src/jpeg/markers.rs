@@ -29,7 +29,9 @@ impl Head {
         if bytes.get(..2) != Some(&[0xff, SOI]) {
             return Err(wrong("it is no JPEG"));
         }
-        let (mut at, mut size, mut interval) = (2, None, None);
+        let mut at = 2;
+        let mut size = None;
+        let mut interval = None;
         loop {
             let segment = segment(bytes, at).ok_or(wrong("its head is broken"))?;
             let body = &bytes[segment.start + 4..segment.end];

@@ -114,7 +114,8 @@ proptest! {
         let mut written = jpeg.layout().to_bytes();
         let mut file = jpeg.to_bytes();
         for (at, with) in flips {
-            let (a, b) = (at % written.len(), at % file.len());
+            let a = at % written.len();
+            let b = at % file.len();
             written[a] ^= with;
             file[b] ^= with;
         }

@@ -219,7 +219,8 @@ impl Frame {
             return None;
         }
         let most = |of: fn((usize, usize)) -> usize| components.iter().map(|it| of(it.1)).max();
-        let (across, down) = (most(|it| it.0)?, most(|it| it.1)?);
+        let across = most(|it| it.0)?;
+        let down = most(|it| it.1)?;
         let units = (width.div_ceil(8 * across), height.div_ceil(8 * down));
         let components = components.into_iter().map(|(id, sampling)| {
             let blocks = (
@@ -256,7 +257,8 @@ impl Scan {
                 (tables.0 < 4 && tables.1 < 4).then_some((place, tables.0, tables.1))
             })
             .collect();
-        let (first, last) = (usize::from(first), usize::from(last));
+        let first = usize::from(first);
+        let last = usize::from(last);
         let is_right = *count > 0
             && first <= last
             && last < COEFFICIENTS
@@ -358,7 +360,9 @@ impl Bits<'_> {
 
     /// Reads a Huffman code (annex F.2.2.3).
     fn symbol(&mut self, table: &Table) -> Result<u8, End> {
-        let (mut code, mut first, mut index) = (0_u32, 0_u32, 0_u32);
+        let mut code = 0_u32;
+        let mut first = 0_u32;
+        let mut index = 0_u32;
         for count in table.counts {
             code |= u32::from(self.bit()?);
             let count = u32::from(count);

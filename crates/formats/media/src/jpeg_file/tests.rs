@@ -33,7 +33,8 @@ fn what_cannot_be_decoded_is_told_by_its_name() {
 #[test]
 fn a_picture_whose_height_follows_its_scan_is_told_by_its_name() {
     let file = landscape().to_jpeg(80).expect("a picture");
-    let (at, end) = (frame(&file), file.len() - 2);
+    let at = frame(&file);
+    let end = file.len() - 2;
     let height = [file[at + 5], file[at + 6]];
     let lines = |height: [u8; 2]| {
         let segment = [&[0xff, 0xdc, 0, 4][..], &height].concat();
@@ -155,7 +156,8 @@ fn a_profile_of_other_colours_is_left_out() {
 
 #[test]
 fn a_pixmap_is_turned_as_it_is_viewed() {
-    let (width, height) = (landscape().width(), landscape().height());
+    let width = landscape().width();
+    let height = landscape().height();
     let upright = Picture::read(&viewed(6, 500).to_ppm()).expect("a pixmap");
     assert_eq!((upright.width(), upright.height()), (height, width));
     // Turned to the right: the lower left corner comes to the upper left.

@@ -90,7 +90,8 @@ impl Reader<'_> {
 
     /// Reads up to `end`, and tells whether there was a comma.
     fn items(&mut self, end: u8, depth: u8) -> Option<(Vec<Literal>, bool)> {
-        let (mut items, mut has_comma) = (Vec::new(), false);
+        let mut items = Vec::new();
+        let mut has_comma = false;
         loop {
             if self.take(end) {
                 return Some((items, has_comma));

@@ -57,7 +57,8 @@ fn decoding_takes_bounded_memory() {
         |error| matches!(error, PictureError::Memory(OverBudget { limit: l }) if l == limit);
     assert!(refused(Picture::read(huge).expect_err("it is too large")));
     let picture = landscape();
-    let (file, kept) = (picture.to_ppm(), 3 * 384 * 192);
+    let file = picture.to_ppm();
+    let kept = 3 * 384 * 192;
     let mut budget = MemoryBudget::new(4 * kept);
     assert_eq!(Picture::read_within(&file, &mut budget).expect("it fits"), picture);
     assert_eq!(budget.left(), 3 * kept);

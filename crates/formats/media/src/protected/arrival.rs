@@ -103,7 +103,8 @@ impl ProtectedArrival {
             ProtectedKind::Npy => npy::restore(&self.head()?, self.body(), self.room())?,
             ProtectedKind::Jpeg => photo::restore(&self.head()?, self.body(), self.room())?,
         };
-        let (parts, missing) = (self.parts.len(), self.missing());
+        let parts = self.parts.len();
+        let missing = self.missing();
         Ok(RestoredFile { bytes, parts, damaged: self.damaged().count(), missing })
     }
 

@@ -54,7 +54,8 @@ impl H264Protector {
         if !(super::SHORTEST_PART..=super::LONGEST_PART).contains(&longest) {
             return Err(ProtectError::Length(longest));
         }
-        let (kind, sets) = (ProtectedKind::H264, ParameterSets::default());
+        let kind = ProtectedKind::H264;
+        let sets = ParameterSets::default();
         Ok(Self { kind, longest, sets, parts: 0, units: 0 })
     }
 

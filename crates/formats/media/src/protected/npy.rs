@@ -35,7 +35,8 @@ impl Split {
     /// Returns the split for a type of NumPy, such as `<f4`.
     fn of(kind: &str) -> Self {
         let mut letters = kind.chars();
-        let (order, letter) = (letters.next(), letters.next());
+        let order = letters.next();
+        let letter = letters.next();
         let size: u8 = letters.as_str().parse().unwrap_or(0);
         let is_big = match order {
             Some('>') => true,
@@ -91,7 +92,8 @@ pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>,
     // What is no plain type, such as a record, is exact.
     let split_of = |it: &NumpyArray| it.kind.as_deref().map_or(Split::WHOLE, Split::of);
     let first = arrays.first().ok_or(ProtectError::Array)?;
-    let (end, split) = (first.header.end, split_of(first));
+    let end = first.header.end;
+    let split = split_of(first);
     let (begin, numbers) = data.split_at(end);
     let mut head = vec![split.size, split.exact, u8::from(split.is_big), split.exponent];
     head.extend((numbers.len() as u64).to_be_bytes());
@@ -122,7 +124,8 @@ impl Cut<'_> {
     /// Adds the parts of a range, which are exact as a whole or at the front.
     fn push(&mut self, range: Range<usize>, is_exact: bool) {
         let split = self.split;
-        let (size, exact) = (usize::from(split.size), usize::from(split.exact));
+        let size = usize::from(split.size);
+        let exact = usize::from(split.exact);
         let exact = if is_exact { size } else { exact };
         let step = self.room / size * size;
         let (whole, tail) = self.numbers[range.clone()].split_at(range.len() / size * size);

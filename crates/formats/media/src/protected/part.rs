@@ -56,8 +56,12 @@ pub(super) struct PartHeader {
 
 impl PartHeader {
     pub(super) const fn new(kind: ProtectedKind, section: Section, number: u32) -> Self {
-        let (exact, count, form) = (0, 0, 0);
-        let (place, length, check) = (0, 0, 0);
+        let exact = 0;
+        let count = 0;
+        let form = 0;
+        let place = 0;
+        let length = 0;
+        let check = 0;
         Self { kind, section, form, exact, number, count, place, length, check }
     }
 

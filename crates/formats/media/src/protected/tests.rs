@@ -112,7 +112,8 @@ fn infinities_zeros_and_nans_stay_what_they_are_whatever_is_damaged() {
 fn class(bytes: &[u8], exponent: u32) -> (bool, &'static str) {
     let fraction = 8 * bytes.len() as u32 - 1 - exponent;
     let bits = bytes.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    let (all, own) = ((1_u64 << exponent) - 1, bits >> fraction & ((1 << exponent) - 1));
+    let all = (1_u64 << exponent) - 1;
+    let own = bits >> fraction & ((1 << exponent) - 1);
     let kind = match (own == 0, own == all, bits & ((1 << fraction) - 1) == 0) {
         (true, _, true) => "zero",
         (_, true, true) => "infinity",
@@ -185,7 +186,8 @@ fn promised_picture() -> Vec<ProtectedPart> {
 }
 
 fn arrived<'a>(parts: impl IntoIterator<Item = &'a ProtectedPart>) -> (usize, ProtectedArrival) {
-    let (mut bytes, mut arrival) = (0, ProtectedArrival::default());
+    let mut bytes = 0;
+    let mut arrival = ProtectedArrival::default();
     for part in parts {
         bytes += part.bytes.len();
         arrival.push(&part.bytes).expect("a part");
@@ -212,7 +214,8 @@ fn a_file_is_made_as_soon_as_an_eighth_of_it_has_arrived_and_not_before() {
     for (file, whole) in [(array("<f8", 8, 20_000), Some(20_000 * 8)), (photo, None)] {
         let parts = protect(&file, 400).expect("a file");
         let mut arrival = ProtectedArrival::default();
-        let (mut bytes, mut made) = (0, 0);
+        let mut bytes = 0;
+        let mut made = 0;
         let whole = whole.unwrap_or_else(|| parts.iter().map(|it| it.bytes.len()).sum());
         for part in &parts {
             arrival.push(&part.bytes).expect("a part");
@@ -316,7 +319,8 @@ fn zeros_before_the_first_start_code_are_part_of_a_stream() {
 
 #[test]
 fn the_headers_of_all_arrays_of_a_file_are_exact() {
-    let (same, other) = (array("<f8", 8, 300), array("<u2", 2, 301));
+    let same = array("<f8", 8, 300);
+    let other = array("<u2", 2, 301);
     let odd = array("|S3", 3, 5);
     for files in [[&same, &same, &same], [&same, &odd, &same], [&other, &odd, &same]] {
         for rest in [&b""[..], b"\x80\x04what is no array"] {

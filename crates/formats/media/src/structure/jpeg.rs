@@ -116,7 +116,9 @@ pub(super) fn intolerable(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<u
     }
     let mut segments = 2;
     while let Some(scan) = scan_start(bytes, segments) {
-        let (mut at, mut good, mut expected) = (scan, scan, 0xd0);
+        let mut at = scan;
+        let mut good = scan;
+        let mut expected = 0xd0;
         let after = loop {
             let Some(marker) = next_marker(bytes, at) else {
                 wrong.add(good..bytes.len());

@@ -7,7 +7,8 @@ const HEADER: usize = 8;
 
 /// Finds everything but the samples.
 pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
-    let (mut start, mut at) = (0, 0);
+    let mut start = 0;
+    let mut at = 0;
     while let (Some(size), Some(name)) = (big(bytes, at), bytes.get(at + 4..at + HEADER)) {
         let (header, size) = match size {
             0 => (HEADER, bytes.len() - at),

@@ -10,7 +10,8 @@ const PAM_END: &[u8] = b"ENDHDR";
 /// Finds the headers of all pictures, and what is behind them and no picture. From a picture in
 /// text on, and after very many pictures, everything is exact.
 pub(super) fn exact(bytes: &[u8], found: &mut Ranges) {
-    let (mut start, mut at) = (0, 0);
+    let mut start = 0;
+    let mut at = 0;
     for _ in 0..MOST_ARRAYS {
         let Some(header) = header(&bytes[at..]) else { break };
         let begin = at + header.length;
@@ -45,7 +46,8 @@ struct Header {
 fn header(bytes: &[u8]) -> Option<Header> {
     let bytes = &bytes[..bytes.len().min(LONGEST_HEADER)];
     if bytes.starts_with(b"P7\n") {
-        let (mut length, mut lines) = (0, bytes.split_inclusive(|byte| *byte == b'\n'));
+        let mut length = 0;
+        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
         let end = lines.find(|line| {
             length += line.len();
             line.trim_ascii() == PAM_END
@@ -90,7 +92,8 @@ fn numbers(bytes: &[u8]) -> Option<(usize, Vec<usize>)> {
         [b'P', b'2' | b'3' | b'5' | b'6', ..] => 3,
         _ => return None,
     };
-    let (mut at, mut found) = (2, Vec::new());
+    let mut at = 2;
+    let mut found = Vec::new();
     for _ in 0..numbers {
         let after = space(bytes, at)?;
         at = after + bytes[after..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -64,7 +64,9 @@ fn intolerable_by_pairs(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<usi
     let overlap = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
     let mut wrong = Vec::new();
     // One scan, whose data begin after its header.
-    let (mut at, mut good, mut expected) = (6, 6, 0xd0);
+    let mut at = 6;
+    let mut good = 6;
+    let mut expected = 0xd0;
     loop {
         let here = (at..bytes.len() - 1).find(|at| bytes[*at] == 0xff && bytes[at + 1] != 0xff);
         let Some(here) = here else {
@@ -72,7 +74,8 @@ fn intolerable_by_pairs(bytes: &[u8], damaged: &[Range<usize>]) -> Vec<Range<usi
             break;
         };
         at = here + 2;
-        let (place, code) = (here..here + 2, bytes[here + 1]);
+        let place = here..here + 2;
+        let code = bytes[here + 1];
         let is_restart = (0xd0..0xd8).contains(&code);
         if code == 0 {
             continue;
@@ -265,7 +268,8 @@ fn the_headers_of_several_pictures_in_a_file_are_exact() {
         ("P7\nWIDTH 3\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n", 24),
     ];
     for between in ["", "\n", " \r\n"] {
-        let (mut file, mut headers) = (Vec::new(), Vec::new());
+        let mut file = Vec::new();
+        let mut headers = Vec::new();
         for (header, samples) in pictures {
             let start = if file.is_empty() { 0 } else { file.len() - between.len() };
             headers.push(start..file.len() + header.len());
@@ -500,7 +504,8 @@ fn pages_of_ogg_keep_their_headers_and_get_their_checks_back() {
 
 #[test]
 fn damage_in_any_order_is_found_in_as_many_pages_as_a_file_may_have() {
-    let (pages, one) = (300_000, page(3, b""));
+    let pages = 300_000;
+    let one = page(3, b"");
     let wrong = [&one[..22], &[0; 4], &one[26..]].concat();
     let mut bytes = wrong.repeat(pages);
     // Every second page, which were all held against all ranges.

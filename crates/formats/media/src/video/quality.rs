@@ -46,7 +46,8 @@ fn square(ours: &[u8], theirs: &[u8], width: usize, at: usize) -> Sums {
     for row in 0..4 {
         let from = at + row * width;
         for (a, b) in ours[from..from + 4].iter().zip(&theirs[from..from + 4]) {
-            let (a, b) = (u32::from(*a), u32::from(*b));
+            let a = u32::from(*a);
+            let b = u32::from(*b);
             sums[0] += a;
             sums[1] += b;
             sums[2] += a * a + b * b;
@@ -58,7 +59,8 @@ fn square(ours: &[u8], theirs: &[u8], width: usize, at: usize) -> Sums {
 
 /// The mean over windows of 8 × 8 pixels, every four pixels.
 fn plane_ssim(ours: &[u8], theirs: &[u8], width: usize, height: usize) -> f64 {
-    let (columns, rows) = (width / 4, height / 4);
+    let columns = width / 4;
+    let rows = height / 4;
     let row = |y: usize| -> Vec<Sums> {
         (0..columns).map(|x| square(ours, theirs, width, 4 * (y * width + x))).collect()
     };

@@ -73,7 +73,8 @@ fn ellipse(
     center: (f64, f64),
     radii: (f64, f64),
 ) -> Color {
-    let (dx, dy) = ((at.0 - center.0) / radii.0, (at.1 - center.1) / radii.1);
+    let dx = (at.0 - center.0) / radii.0;
+    let dy = (at.1 - center.1) / radii.1;
     let outside = (dx.hypot(dy) - 1.0) * radii.0.min(radii.1);
     mix(top, below, outside / 2.0 + 0.5)
 }
@@ -83,7 +84,8 @@ fn color(x: f64, y: f64, pose: &Pose) -> Color {
     let shirt = ellipse(wall, SHIRT, (x, y), (88.0, 152.0), (66.0, 36.0));
     let neck = ellipse(shirt, mix(SKIN, HAIR, 0.2), (x, y), (88.0, 112.0), (15.0, 20.0));
     // The rest moves with the head.
-    let (x, y) = (x - pose.sway, y - pose.nod);
+    let x = x - pose.sway;
+    let y = y - pose.nod;
     let hair = ellipse(neck, HAIR, (x, y), (88.0, 60.0), (37.0, 45.0));
     let light = mix(SKIN, mix(SKIN, HAIR, 0.35), (x - 76.0).abs() / 60.0);
     let face = ellipse(hair, light, (x, y), (88.0, 72.0), (29.0, 38.0));

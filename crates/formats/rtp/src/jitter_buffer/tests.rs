@@ -55,7 +55,9 @@ proptest! {
         packets in prop::collection::vec((0..300_u32, any::<u32>(), 0..1_000_u64), 0..80),
     ) {
         let mut buffer = buffer(40);
-        let (mut now, mut last, mut left) = (0, None, 0_u64);
+        let mut now = 0;
+        let mut last = None;
+        let mut left = 0_u64;
         for (count, (sequence, timestamp, pause)) in packets.iter().enumerate() {
             let sequence = &sequence.wrapping_sub(150);
             now += pause;

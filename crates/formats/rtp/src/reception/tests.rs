@@ -76,7 +76,8 @@ fn a_source_may_begin_with_any_number() {
 #[test]
 fn a_source_that_begins_anew_is_known_by_its_numbers_or_its_times() {
     // A stream of 200 packets, ten a second, and another from `first` on after a pause.
-    let (mut arrival, mut received) = (0_u32, 0);
+    let mut arrival = 0_u32;
+    let mut received = 0;
     for (first, offset) in [(0, 0), (150, 0), (150, 1 << 30), (210, 1 << 31), (199, 7 << 28)] {
         let mut statistics = ReceptionStatistics::trusted(0);
         let mut restarts = 0;
@@ -128,7 +129,8 @@ fn copies_and_long_gaps_are_no_new_beginning() {
 #[test]
 fn jitter_follows_the_recurrence_of_appendix_a_8() {
     let mut statistics = ReceptionStatistics::trusted(0);
-    let (mut real, mut before) = (0.0_f64, None);
+    let mut real = 0.0_f64;
+    let mut before = None;
     for number in 0..400_u32 {
         let late = [0_u32, 900, 300, 4_000, 20][number as usize % 5];
         let sent = number.wrapping_mul(9_000).wrapping_sub(5_000);
@@ -221,7 +223,8 @@ fn late_copies_of_a_slow_source_are_copies_however_many_numbers_they_are_behind(
         ] {
             let mut statistics = ReceptionStatistics::trusted(first);
             let mut judged = |number: u16, arrival: u32| {
-                let (sequence, timestamp) = (first.wrapping_add(number), u32::from(number) * 9_000);
+                let sequence = first.wrapping_add(number);
+                let timestamp = u32::from(number) * 9_000;
                 let check = statistics.update_timed(sequence, timestamp, arrival);
                 if !matches!(check, SequenceCheck::Jump | SequenceCheck::Copy(_)) {
                     statistics.record_transit(timestamp, arrival);
@@ -278,7 +281,8 @@ proptest! {
         is_timed: bool,
     ) {
         let mut arrivals = Vec::new();
-        let (mut sequence, mut life) = (first, 0_u32);
+        let mut sequence = first;
+        let mut life = 0_u32;
         for (at, fate) in fates.iter().enumerate() {
             if let Some(begin) = fate.begins_at {
                 (sequence, life) = (begin, life + 1);
@@ -292,7 +296,9 @@ proptest! {
         }
         arrivals.sort_by_key(|it| it.0);
         let mut statistics: Option<ReceptionStatistics> = None;
-        let (mut distinct, mut copies, mut jumps) = (0_u32, 0_u32, 0_u32);
+        let mut distinct = 0_u32;
+        let mut copies = 0_u32;
+        let mut jumps = 0_u32;
         for (place, sequence, timestamp) in arrivals {
             let known = statistics.get_or_insert_with(|| ReceptionStatistics::trusted(sequence));
             let check = if is_timed {

@@ -189,7 +189,8 @@ fn marked(
     pictures: &[Vec<u8>],
     mut change: impl FnMut(&mut RtpHeader, &mut Vec<u8>) -> bool,
 ) -> Vec<CodedPicture> {
-    let (mut receiver, mut arrived) = (Depacketizer::new(codec), Vec::new());
+    let mut receiver = Depacketizer::new(codec);
+    let mut arrived = Vec::new();
     let mut sequence = 65_500_u16;
     for (timestamp, picture) in (0..).zip(pictures) {
         arrived.extend(core::iter::from_fn(|| receiver.poll_picture()));

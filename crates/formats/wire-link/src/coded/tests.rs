@@ -14,7 +14,8 @@ fn any_head() -> impl Strategy<Value = Head> {
         any::<(u32, u32, u16, u16, u32, u16)>().prop_map(
             |(seq, order, settled, flow, number, open)| {
                 let place = FlowPlace { flow, number: Seq32(number), open };
-                let (seq, order) = (Seq32(seq), Seq32(order));
+                let seq = Seq32(seq);
+                let order = Seq32(order);
                 Number::Flow(WindowNumber { seq, order, settled }, place)
             }
         ),

@@ -145,7 +145,8 @@ impl Beacon {
         let (fields, elements) = split::<12>(bytes)?;
         let [t0, t1, t2, t3, t4, t5, t6, t7, i0, i1, c0, c1] = *fields;
         let mut channel = 0;
-        let (mut waiting, mut erp) = (None, None);
+        let mut waiting = None;
+        let mut erp = None;
         let network = NetworkDescription::parse(elements, |id, body| match id {
             DS_PARAMETERS => channel = body.first().copied().unwrap_or(0),
             TIM => waiting = Some(stations_in(body)),

@@ -160,7 +160,8 @@ impl Radiotap {
 
 /// Returns the offset of the fields: behind all words of presence.
 fn fields_begin(header: &[u8], first: u32) -> Result<usize, HeaderError> {
-    let (mut at, mut word) = (8, first);
+    let mut at = 8;
+    let mut word = first;
     while word & (1 << EXTENDED) != 0 {
         let short = HeaderError::Short { have: header.len(), need: at + 4 };
         let next = header.get(at..).and_then(<[u8]>::first_chunk).ok_or(short)?;

@@ -72,7 +72,8 @@ proptest! {
         prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Ack(ack)));
         let bits = &bits[..bits.len().min(KEPT_MAX_COUNT)];
         let kept: Vec<bool> = bits.iter().rev().copied().collect();
-        let (arrived, kept) = (bitmap(bits), Some(bitmap(&kept)));
+        let arrived = bitmap(bits);
+        let kept = Some(bitmap(&kept));
         let ack = Ack { next: Seq32(a), first: Seq32(b), arrived, kept };
         let (header, trailer) = ack.encode();
         prop_assert_eq!(Header::parse(&header, &trailer), Ok(Header::Ack(ack)));

@@ -35,7 +35,8 @@ fn bytes_swapped_in_each_word_give_the_sum_swapped() {
 #[test]
 fn one_pair_of_inverted_bits_in_32_is_not_found() {
     const BITS: usize = 800;
-    let (mut pairs, mut missed) = (0_u32, 0_u32);
+    let mut pairs = 0_u32;
+    let mut missed = 0_u32;
     for seed in 0..10_u32 {
         let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
         let mut next = || {
@@ -122,7 +123,8 @@ proptest! {
 
     #[test]
     fn seams_at_any_byte_change_nothing(bytes in vec(any::<u8>(), 0..400), a: usize, b: usize) {
-        let (a, b) = (a % (bytes.len() + 1), b % (bytes.len() + 1));
+        let a = a % (bytes.len() + 1);
+        let b = b % (bytes.len() + 1);
         let (a, b) = (a.min(b), a.max(b));
         prop_assert_eq!(checksum_of([&bytes[..a], &bytes[a..]]), by_definition(&bytes));
         let mut sum = Sum::new();

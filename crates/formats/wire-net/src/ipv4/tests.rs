@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn repr() -> Ipv4Repr {
-    let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let src = Ipv4Addr::new(10, 0, 0, 1);
+    let dst = Ipv4Addr::new(10, 0, 0, 2);
     Ipv4Repr::new(src, dst, Protocol::UDP, 12).expect("a short payload")
 }
 
@@ -63,7 +64,8 @@ fn the_payload_ends_with_the_packet_or_with_the_bytes() {
 
 #[test]
 fn no_packet_is_longer_than_its_length_field() {
-    let (src, dst) = (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
+    let src = Ipv4Addr::LOCALHOST;
+    let dst = Ipv4Addr::LOCALHOST;
     assert!(Ipv4Repr::new(src, dst, Protocol::UDP, 65_515).is_ok());
     let error = Ipv4Repr::new(src, dst, Protocol::UDP, 65_516).expect_err("too long");
     assert_eq!(error.to_string(), "IPv4: 65516 bytes do not fit, 65515 at most");
@@ -90,7 +92,8 @@ prop_compose! {
     ) -> Ipv4Repr {
         let fragment = Fragment::new(units * 8, more).expect("a legal offset");
         let (hop_limit, tos, identification) = numbers;
-        let (src, dst) = (addresses.0.into(), addresses.1.into());
+        let src = addresses.0.into();
+        let dst = addresses.1.into();
         let repr = Ipv4Repr::new(src, dst, Protocol(protocol), len).expect("fits");
         let repr = Ipv4Repr { hop_limit, tos, identification, dont_fragment, fragment, ..repr };
         repr.with_options(Ipv4Options::new(&vec![1; nops]).expect("nops")).expect("fits")

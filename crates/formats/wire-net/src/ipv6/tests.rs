@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use super::*;
 
 fn packet_of(next_header: Protocol, payload: &[u8]) -> Vec<u8> {
-    let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+    let src = Ipv6Addr::LOCALHOST;
+    let dst = Ipv6Addr::UNSPECIFIED;
     let repr = Ipv6Repr::new(src, dst, next_header, payload.len()).expect("fits");
     let mut bytes = vec![0; HEADER_LEN];
     repr.emit(&mut bytes);
@@ -135,7 +136,8 @@ fn a_router_takes_a_hop_from_all_that_have_one() {
 
 #[test]
 fn a_flow_label_has_twenty_bits() {
-    let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+    let src = Ipv6Addr::LOCALHOST;
+    let dst = Ipv6Addr::UNSPECIFIED;
     let repr =
         Ipv6Repr::new(src, dst, Protocol::UDP, 0).expect("fits").with_flow_label(0xfff1_2345);
     assert_eq!(repr.flow_label(), 0x1_2345);

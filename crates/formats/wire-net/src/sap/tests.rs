@@ -27,7 +27,8 @@ fn any_single_wrong_bit_is_found_where_it_matters_and_only_there() {
         let mut damaged = good.to_vec();
         damaged[bit / 8] ^= 0x80 >> (bit % 8);
         let parsed = SapPacket::parse(&damaged.into());
-        let (header, body) = (parsed.is_ok(), parsed.is_ok_and(|packet| packet.intact));
+        let header = parsed.is_ok();
+        let body = parsed.is_ok_and(|packet| packet.intact);
         assert_eq!((header, body), (bit >= 160, bit >= 160 + 96), "bit {bit}");
     }
 }

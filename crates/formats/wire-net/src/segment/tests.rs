@@ -210,7 +210,8 @@ fn merged(v6: bool, change: impl Fn(&mut [Vec<u8>; 3])) -> Vec<usize> {
 #[test]
 fn one_difference_is_enough_to_part_two_packets() {
     for (v6, start) in [(false, 20), (true, 40)] {
-        let (head, whole) = (start + 32, start + 32 + 300);
+        let head = start + 32;
+        let whole = start + 32 + 300;
         assert_eq!(merged(v6, |_| {}), [whole], "no difference");
         // The second differs from both its neighbours, and they from each other by what is between.
         let alone = [head + 100; 3];

@@ -98,7 +98,9 @@ fn any_repr() -> impl Strategy<Value = TcpRepr> {
     let fields = (any::<[u16; 4]>(), any::<[u32; 2]>(), 0..512_u16);
     (fields, any_options()).prop_map(|(fields, options)| {
         let ([src_port, dst_port, window, urgent], [seq, ack], flags) = fields;
-        let (seq, ack, flags) = (Seq32(seq), Seq32(ack), TcpFlags(flags));
+        let seq = Seq32(seq);
+        let ack = Seq32(ack);
+        let flags = TcpFlags(flags);
         TcpRepr { src_port, dst_port, seq, ack, flags, window, urgent, options }
     })
 }
@@ -134,7 +136,8 @@ proptest! {
                 prop_assert_eq!(strict, lenient.clone());
             }
             let _ = lenient.emit(&kinds);
-            let (packing, ecn) = (Packing::Packed, crate::Ecn::Congested);
+            let packing = Packing::Packed;
+            let ecn = crate::Ecn::Congested;
             let _ = corruption::holds(&kinds, packing, ecn, &addresses(), &packet);
             let _ = (packet.urgent(), packet.checksum(), packet.payload());
         }

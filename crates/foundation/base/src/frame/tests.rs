@@ -2,7 +2,8 @@ use super::*;
 
 fn frame() -> Frame {
     let payload = Payload::new(Bytes::from_static(&[1, 2, 3]), Bytes::from_static(&[4, 5, 6, 7]));
-    let (header, trailer) = ([0xAA, 0xBB].into_iter().collect(), [0xCC].into_iter().collect());
+    let header = [0xAA, 0xBB].into_iter().collect();
+    let trailer = [0xCC].into_iter().collect();
     Frame { payload, ..Frame::control(header, trailer) }
 }
 
@@ -21,7 +22,8 @@ fn inverting_one_bit_changes_that_bit_alone() {
 #[test]
 fn many_bits_are_inverted_in_any_order_across_all_seams() {
     let part = |len: usize| Bytes::from(vec![0x5a; len]);
-    let (header, trailer) = ([1; 33].into_iter().collect(), [2; 4].into_iter().collect());
+    let header = [1; 33].into_iter().collect();
+    let trailer = [2; 4].into_iter().collect();
     let payload = Payload::new(part(41), part(100));
     let whole = Frame { payload, ..Frame::control(header, trailer) };
     let bits = whole.len() as u32 * 8;

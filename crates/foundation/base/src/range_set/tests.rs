@@ -10,7 +10,8 @@ proptest! {
     fn the_set_agrees_with_a_set_of_numbers(
         steps in vec((any::<bool>(), 0_u64..60, 0_u64..20), 0..40), a in 0_u64..70, b in 0_u64..70
     ) {
-        let (mut set, mut model) = (RangeSet::default(), BTreeSet::new());
+        let mut set = RangeSet::default();
+        let mut model = BTreeSet::new();
         for (insert, start, len) in steps {
             let range = start..start + len;
             if insert {

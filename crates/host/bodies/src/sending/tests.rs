@@ -41,7 +41,8 @@ fn a_short_end_is_exact_where_the_plan_has_room() {
             let bytes = picture(100, coded);
             let plan = plan(&bytes, 1_000);
             let exact: u32 = plan.exact.iter().map(|range| range.end - range.start).sum();
-            let (ranges, length) = (plan.exact.len(), bytes.len() as u32);
+            let ranges = plan.exact.len();
+            let length = bytes.len() as u32;
             assert_eq!(plan.exact.last().map(|last| last.end), Some(length));
             let message = Control::Plan(plan.clone(), Bytes::new()).encode(1);
             assert!(Control::decode(message).is_ok(), "{plan:?}");
@@ -124,7 +125,9 @@ fn pair(
 /// Receives until the body of a transfer is there, or its end; returns the kinds of its control
 /// messages and the numbers of its pieces.
 fn received(client: &SapSocket, transfer: u16) -> (Vec<u8>, Vec<u32>) {
-    let (mut kinds, mut pieces, mut all) = (Vec::new(), Vec::new(), u32::MAX);
+    let mut kinds = Vec::new();
+    let mut pieces = Vec::new();
+    let mut all = u32::MAX;
     while (pieces.len() as u32) < all && kinds.last() != Some(&5) {
         let message = client.recv().expect("open").expect("no end");
         if message.kind == MessageKind::Precise {

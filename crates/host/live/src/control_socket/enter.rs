@@ -239,7 +239,8 @@ fn ask(run: &RunSocket) -> Result<(Vec<OwnedFd>, Vec<OpenStation>)> {
     let doing = || format!("enter the run \"{}\"", run.name);
     let control = Control::new(ask_for_stations(&run.socket).context(doing)?);
     let mut shared = Vec::new();
-    let (mut stations, mut neighbour) = (Vec::new(), None);
+    let mut stations = Vec::new();
+    let mut neighbour = None;
     while let Some(message) = control.receive().context(doing)? {
         match message {
             Message::Namespaces(namespaces) => shared = namespaces,

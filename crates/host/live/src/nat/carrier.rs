@@ -136,7 +136,8 @@ fn packet_of(frame: &Bytes) -> Option<Bytes> {
 fn answer_to(frame: &[u8]) -> Option<Vec<u8>> {
     let (header, question) = frame.get(..ARP_LEN)?.split_at(HEADER);
     let is_question = header[12..] == ARP && question[..6] == ARP_HEAD && question[6..8] == [0, 1];
-    let (asker, wanted) = (&question[8..18], &question[24..28]);
+    let asker = &question[8..18];
+    let wanted = &question[24..28];
     is_question.then(|| {
         [&asker[..6], &STATION, &ARP, &ARP_HEAD, &[0, 2], &STATION, wanted, asker].concat()
     })

@@ -264,7 +264,8 @@ impl Engine {
                 self.leave(socket, Some(INTERRUPTED.to_owned()));
             }
         }
-        let (mut progress, mut limit) = (None, self.now());
+        let mut progress = None;
+        let mut limit = self.now();
         while !self.carried.is_empty() {
             let now = self.now();
             let latest = Some(self.progress());

@@ -43,7 +43,8 @@ impl KernelTable {
     /// Tells whether the program at the remote end of the socket `ours` has closed its direction,
     /// even if what it sent before has not all arrived.
     pub(super) fn has_closed(&self, ours: SocketAddr, theirs: SocketAddr) -> bool {
-        let (theirs, ours) = (canonical(theirs), canonical(ours));
+        let theirs = canonical(theirs);
+        let ours = canonical(ours);
         match (self.0.get(&(theirs, ours)), self.0.get(&(ours, theirs))) {
             (Some(other), _) => {
                 ![ESTABLISHED, SYN_SENT, SYN_RECEIVED, CLOSE_WAIT].contains(&other.state)
@@ -61,7 +62,8 @@ impl KernelTable {
     /// Returns the bytes from the program that have not been read at `ours`. Bytes that have come
     /// and are not acknowledged yet, for some 40 ms, count twice.
     pub(super) fn waiting(&self, ours: SocketAddr, theirs: SocketAddr) -> u64 {
-        let (theirs, ours) = (canonical(theirs), canonical(ours));
+        let theirs = canonical(theirs);
+        let ours = canonical(ours);
         let fin = u64::from(self.has_closed(ours, theirs));
         let on_the_way = self.0.get(&(theirs, ours)).map_or(0, |it| it.to_send);
         let arrived = self.0.get(&(ours, theirs)).map_or(0, |it| it.unread);

@@ -26,7 +26,8 @@ fn a_pair_of_devices_is_described_as_others_read_it() {
     let namespace = std::fs::File::open("/proc/self/ns/net").expect("a namespace");
     let end =
         |name, last| VethEnd { name, mac: [2, 0, 0, 0, 0, last], namespace: namespace.as_fd() };
-    let (near, far) = (end("near", 1), end("far0", 2));
+    let near = end("near", 1);
+    let far = end("far0", 2);
     let read = as_others_read(Message {
         verb: Verb::New,
         subject: Subject::Link(Link::veth(&near, &far)),

@@ -34,7 +34,8 @@ impl Modem {
 }
 
 fn call(number: &str, behind: &[u8]) -> (ModemCall, Modem, Vec<u8>) {
-    let (mut call, mut modem) = (ModemCall::new(number).expect("a number"), Modem::default());
+    let mut call = ModemCall::new(number).expect("a number");
+    let mut modem = Modem::default();
     let mut rest = Vec::new();
     for _ in 0..20 {
         let mut answer = modem.answer(&call.take_line());

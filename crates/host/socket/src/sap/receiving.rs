@@ -106,7 +106,8 @@ impl SapSocket {
         let is_awaited = self.inspection.give_back(inspector);
         if let Some(request) = request {
             let mut state = self.core.lock();
-            let (stream, number) = (request.stream, request.number);
+            let stream = request.stream;
+            let number = request.number;
             // Without a connection, receiving reports its end.
             let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
             self.core.flush(&mut state);

@@ -438,7 +438,8 @@ fn a_close_waits_for_a_slow_reader_while_there_is_progress() {
 fn a_close_without_progress_reports_undelivered_messages_and_resets_the_peer() {
     let (here, there) = narrow_pair();
     here.set_linger(Duration::from_secs(3));
-    let (from, to) = (here.local_addr(), here.peer_addr());
+    let from = here.local_addr();
+    let to = here.peer_addr();
     for _ in 0..60 {
         here.send(&[7; 1000]).expect("there is room");
     }
@@ -494,7 +495,8 @@ fn a_close_succeeds_where_the_peer_has_everything_and_its_program_has_ended() {
     let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_ended = ended.clone();
     let relay = thread::spawn(move || {
-        let (mut near, mut datagram) = (None, [0; 2000]);
+        let mut near = None;
+        let mut datagram = [0; 2000];
         while !is_ended.load(std::sync::atomic::Ordering::Relaxed) {
             let Ok((size, from)) = path.recv_from(&mut datagram) else { continue };
             let next = if from == there { near.expect("it has sent") } else { there };

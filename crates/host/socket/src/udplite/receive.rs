@@ -158,7 +158,8 @@ impl UdpLiteSocket {
         let mut received = ArrayVec::new();
         scratch.receive(self.socket.as_fd(), &self.pool, most, &mut received)?;
         self.take_copies(received.len());
-        let (mut longer, mut whole) = (false, false);
+        let mut longer = false;
+        let mut whole = false;
         for incoming in &received {
             let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
                 // The next ones find room.

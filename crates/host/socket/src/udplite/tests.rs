@@ -22,7 +22,8 @@ fn open(carrier: Carrier, ip: IpAddr) -> Option<UdpLiteSocket> {
 /// Returns whether `socket` becomes readable within the given milliseconds.
 fn is_ready(socket: &UdpLiteSocket, milliseconds: i64) -> bool {
     let mut fds = [PollFd::new(socket, PollFlags::IN)];
-    let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
+    let seconds = milliseconds / 1000;
+    let rest = milliseconds % 1000;
     let timeout = Timespec { tv_sec: seconds, tv_nsec: rest * 1_000_000 };
     poll(&mut fds, Some(&timeout)).expect("poll works") > 0
 }
@@ -319,7 +320,8 @@ fn what_is_not_taken_at_once_stays_readable() {
 
 /// Builds UDP-Lite in IPv4, as a raw socket sends it.
 fn packet(coverage: u16, data: &[u8]) -> Vec<u8> {
-    let (src, dst) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+    let src = [192, 0, 2, 1].into();
+    let dst = [192, 0, 2, 2].into();
     let len = udplite::HEADER_LEN + data.len();
     let protocol = windfall_wire_net::Protocol::UDP_LITE;
     let header = Ipv4Repr::new(src, dst, protocol, len).expect("it is short");
@@ -381,7 +383,8 @@ fn whole_datagrams_of_one_length_arrive_one_by_one() {
             UdpLiteDatagram { to, coverage: 0, whole: true, unbound: true, parts }
         })
         .collect();
-    let (mut sent, mut calls) = (0, 0);
+    let mut sent = 0;
+    let mut calls = 0;
     while sent < datagrams.len() {
         sent += here.send(&datagrams[sent..]).expect("it can be sent");
         calls += 1;

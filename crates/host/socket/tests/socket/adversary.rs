@@ -227,7 +227,8 @@ fn judge(memory: &[(Duration, usize)], span: Duration) {
         within.map(|(_, bytes)| *bytes).max().unwrap_or_default()
     };
     for tenth in 0..10 {
-        let (from, until) = (span * tenth / 10, span * (tenth + 1) / 10);
+        let from = span * tenth / 10;
+        let until = span * (tenth + 1) / 10;
         println!("{:4} s: at most {} MB", until.as_secs(), most(from, until) >> 20);
     }
     assert!(most(Duration::ZERO, Duration::MAX) < MEMORY, "the server's memory has no bound");
@@ -235,7 +236,8 @@ fn judge(memory: &[(Duration, usize)], span: Duration) {
         return;
     }
     let middle = LONG + (span - LONG) / 2;
-    let (first, second) = (most(LONG, middle), most(middle, Duration::MAX));
+    let first = most(LONG, middle);
+    let second = most(middle, Duration::MAX);
     // Samples of a level that fluctuates with the clients that are connected at the time.
     assert!(second < first + first / 4 + (16 << 20), "{first} bytes have grown to {second}");
 }

@@ -97,7 +97,8 @@ fn connect(key: Option<SharedKey>) -> Result<SapSocket, SapError> {
 
 /// Client, router and server in a row.
 fn lay() -> (Namespace, Namespace) {
-    let (router, server) = (Namespace::new(), Namespace::new());
+    let router = Namespace::new();
+    let server = Namespace::new();
     shell(&format!(
         "ip link add out type veth peer name in netns {} && \
          ip address add 10.9.1.2/24 dev out && ip link set out up && \

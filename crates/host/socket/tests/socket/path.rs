@@ -33,7 +33,8 @@ fn exact_datagrams_go_in_runs_over_a_path_that_shows_no_damage() {
         let sender = SapSocket::connect(to).expect("connected");
         let (receiver, _) = listener.accept().expect("accepted");
         std::thread::sleep(Duration::from_millis(700));
-        let (count, before) = (300_usize, counted("InDatagrams"));
+        let count = 300_usize;
+        let before = counted("InDatagrams");
         let message = |number: usize| -> Vec<u8> {
             (0..60_000).map(|at| ((at + number) % 251) as u8).collect()
         };

@@ -16,7 +16,9 @@ fn translate(inside: &UdpSocket, server: SocketAddr, ended: &AtomicBool, change_
         outside
     };
     inside.set_nonblocking(true).expect("it is a socket");
-    let (mut outside, mut client, mut passed) = (fresh(), None, 0);
+    let mut outside = fresh();
+    let mut client = None;
+    let mut passed = 0;
     let mut buffer = vec![0; 1 << 16];
     while !ended.load(Ordering::Relaxed) {
         let mut idle = true;

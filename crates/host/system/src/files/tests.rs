@@ -7,7 +7,8 @@ use super::*;
 #[test]
 fn a_link_to_nothing_is_followed_and_stays() {
     let folder = Folder::new("files-dangling");
-    let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+    let link = folder.path().join("link");
+    let file = folder.path().join("file");
     let middle = folder.path().join("middle");
     symlink("middle", &link).expect("a link");
     symlink(&file, &middle).expect("a link");
@@ -85,7 +86,8 @@ fn the_name_of_the_standard_output_is_no_file() {
 #[test]
 fn links_in_a_circle_are_an_error_and_stay() {
     let folder = Folder::new("files-circle");
-    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let one = folder.path().join("one");
+    let other = folder.path().join("other");
     symlink("other", &one).expect("a link");
     symlink("one", &other).expect("a link");
     let error = replace(&one, b"lost").expect_err("there is no file");
@@ -105,7 +107,8 @@ fn a_link_into_a_folder_that_is_missing_is_an_error() {
 #[test]
 fn a_place_is_checked_and_everything_stays() {
     let folder = Folder::new("files-place");
-    let (file, new) = (folder.path().join("file"), folder.path().join("new"));
+    let file = folder.path().join("file");
+    let new = folder.path().join("new");
     fs::write(&file, "kept").expect("a file");
     check_place(&file).expect("it can be written");
     check_place(&new).expect("it can be made");
@@ -136,7 +139,9 @@ fn devices_are_written_as_they_stand() {
 fn two_names_of_one_file_are_refused_and_devices_are_not() {
     let folder = std::env::temp_dir().join(format!("windfall-distinct-{}", std::process::id()));
     fs::create_dir(&folder).expect("a folder");
-    let (film, link, new) = (folder.join("film"), folder.join("link"), folder.join("new"));
+    let film = folder.join("film");
+    let link = folder.join("link");
+    let new = folder.join("new");
     fs::write(&film, "film").expect("a file");
     std::os::unix::fs::symlink("film", &link).expect("a link");
     let null = Path::new("/dev/null");

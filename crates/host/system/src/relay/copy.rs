@@ -49,7 +49,9 @@ pub(crate) async fn carry(
         if has_evicted {
             counts.add(PortCount::EvictedIdle);
         }
-        let (targets, counts, clients) = (targets.clone(), counts.clone(), clients.clone());
+        let targets = targets.clone();
+        let counts = counts.clone();
+        let clients = clients.clone();
         spawn_local(async move {
             let mut client = client;
             let connecting = connect(&targets, (&clients, &counts));

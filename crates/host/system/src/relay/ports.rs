@@ -157,7 +157,8 @@ impl OpenPorts {
             let socket = taken.map_err(|error| {
                 PortError::Taken(format!("cannot publish port {}: {error}", it.listen))
             })?;
-            let (station, text) = (Some(it.station.clone()), it.listen.to_string());
+            let station = Some(it.station.clone());
+            let text = it.listen.to_string();
             open.published.push(OpenPort { socket, station, targets, text });
         }
         for (number, it) in reached.iter().enumerate() {
@@ -166,7 +167,8 @@ impl OpenPorts {
             known_host(host.trim_matches(['[', ']']), &[])?;
             let taken = |it: &Reached| (it.station.clone(), it.port, it.protocol);
             if reached[..number].iter().any(|other| taken(other) == taken(it)) {
-                let (station, port) = (&it.station, it.port);
+                let station = &it.station;
+                let port = it.port;
                 let text = format!("port {port} of {station} leads out already: use another port");
                 return Err(PortError::Station(text));
             }
@@ -190,9 +192,11 @@ impl OpenPorts {
         sockets: Vec<OwnedFd>,
         command: impl Fn(Option<&str>, Vec<OsString>) -> Result<Command, E>,
     ) -> Result<RelayHelpers, E> {
-        let (mut helpers, mut ports) = (RelayHelpers::default(), Vec::new());
+        let mut helpers = RelayHelpers::default();
+        let mut ports = Vec::new();
         let reached = sockets.into_iter().zip(self.reached).map(|(socket, it)| {
-            let (text, targets) = (format!("{}:{}", it.station, it.port), vec![it.target]);
+            let text = format!("{}:{}", it.station, it.port);
+            let targets = vec![it.target];
             OpenPort { socket, station: None, targets, text }
         });
         for port in self.published.into_iter().chain(reached) {
@@ -300,7 +304,8 @@ mod tests {
         let reached = ["far:80:8000", "far:80:8000/udp", "near:80:8000", "far:81:8000"];
         let ports = open(&[], &reached).expect("ports");
         let wanted: Vec<_> = ports.wanted().collect();
-        let (tcp, udp) = (PortProtocol::Tcp, PortProtocol::Udp);
+        let tcp = PortProtocol::Tcp;
+        let udp = PortProtocol::Udp;
         let all = [("far", 80, tcp), ("far", 80, udp), ("near", 80, tcp), ("far", 81, tcp)];
         assert_eq!(wanted, all);
         let refusal = open(&[], &["far:80:8000", "near:80:1", "far:80:9000"]).expect_err("twice");

@@ -105,7 +105,8 @@ fn protocol(text: &str) -> (&str, PortProtocol) {
 
 /// The parts of a text between its colons; an address of IPv6 stands in brackets.
 fn parts(text: &str) -> Option<Vec<&str>> {
-    let (mut parts, mut rest) = (Vec::new(), text);
+    let mut parts = Vec::new();
+    let mut rest = text;
     loop {
         let (part, behind) = match rest.strip_prefix('[') {
             Some(inside) => inside.split_once(']').filter(|it| it.0.parse::<Ipv6Addr>().is_ok())?,

@@ -43,7 +43,8 @@ impl Clients {
     pub(crate) fn enter(&self) -> (ClientPlace, bool) {
         let is_full = self.0.borrow().used.len() >= self.0.borrow().most;
         let has_evicted = is_full && self.evict();
-        let (clients, go) = (self.clone(), Rc::default());
+        let clients = self.clone();
+        let go = Rc::default();
         let place = ClientPlace { clients, go, used: u64::MAX.into() };
         place.touch();
         (place, has_evicted)

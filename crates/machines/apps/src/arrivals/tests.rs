@@ -19,7 +19,8 @@ fn gaps_are_missing_until_they_are_filled() {
 proptest! {
     #[test]
     fn equals_a_set_within_the_window(numbers in prop::collection::vec(0_u64..1000, 0..300)) {
-        let (mut arrivals, mut set) = (Arrivals::default(), BTreeSet::new());
+        let mut arrivals = Arrivals::default();
+        let mut set = BTreeSet::new();
         for number in numbers {
             let highest = set.last().copied();
             let expected = match (set.insert(number), highest.is_some_and(|last| number < last)) {

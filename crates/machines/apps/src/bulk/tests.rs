@@ -11,7 +11,9 @@ fn transfer(bytes: u64, spoil: impl Fn(&mut Vec<u8>)) -> (Bulk, BulkSink) {
     let config = BulkConfig { to: to(), bytes: Some(bytes), start: Instant::START, stop: None };
     let mut bulk = Bulk::new(config, SEED);
     let mut sink = BulkSink::new(BulkSinkConfig { local: to() }, SEED);
-    let (listener, socket, now) = (SOCKET, SocketId(7), Instant::START);
+    let listener = SOCKET;
+    let socket = SocketId(7);
+    let now = Instant::START;
     sink.handle_event(now, SocketEvent::Accepted { listener, socket, from: to() });
     while let Some(command) = bulk.poll_command(now) {
         match command {

@@ -12,7 +12,8 @@ fn the_random_bits_are_even() {
 
 #[test]
 fn a_datagram_follows_from_seed_and_number_alone() {
-    let (one, two) = (Pattern::new(Seed(1)), Pattern::new(Seed(2)));
+    let one = Pattern::new(Seed(1));
+    let two = Pattern::new(Seed(2));
     assert_eq!(one.datagram(7, 100), Pattern::new(Seed(1)).datagram(7, 100));
     assert_ne!(one.datagram(7, 100), one.datagram(8, 100));
     assert_ne!(one.datagram(7, 100), two.datagram(7, 100));
@@ -30,7 +31,8 @@ fn a_burst_over_the_beginning_hides_no_number() {
 
 #[test]
 fn a_stranger_has_no_number() {
-    let (ours, theirs) = (Pattern::new(Seed(1)), Pattern::new(Seed(2)));
+    let ours = Pattern::new(Seed(1));
+    let theirs = Pattern::new(Seed(2));
     assert_eq!(ours.number_of(7, &theirs.datagram(7, 500)), None);
 }
 

@@ -20,7 +20,8 @@ fn at(millis: u64) -> Instant {
 }
 
 fn reply(data: &Bytes) -> SocketEvent {
-    let (from, data) = (([10, 0, 0, 2], 0).into(), data.clone());
+    let from = ([10, 0, 0, 2], 0).into();
+    let data = data.clone();
     SocketEvent::Received { socket: SOCKET, from, data, damage: Damage::default() }
 }
 

@@ -43,11 +43,13 @@ impl Carrier {
     pub(super) fn poll_command(&mut self, now: Instant) -> Option<SocketCommand> {
         let socket = SOCKET;
         if !core::mem::replace(&mut self.opened, true) {
-            let (transport, local) = (Transport::UdpLiteUnchecked, self.local);
+            let transport = Transport::UdpLiteUnchecked;
+            let local = self.local;
             return Some(SocketCommand::Open { socket, transport, local });
         }
         let datagram = self.endpoint.poll_transmit(now)?;
-        let (to, coverage) = (datagram.to, datagram.coverage());
+        let to = datagram.to;
+        let coverage = datagram.coverage();
         Some(SocketCommand::SendCovered { socket, to, data: datagram.to_bytes(), coverage })
     }
 

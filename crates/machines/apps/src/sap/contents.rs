@@ -52,7 +52,8 @@ impl Contents {
         let sent = self.message(number, data.len(), stated);
         let mut checked = Checked { due, ..Checked::default() };
         // The part after the last hole ends with the message.
-        let (mut from, end) = (0, data.len()..data.len());
+        let mut from = 0;
+        let end = data.len()..data.len();
         for hole in missing.iter().cloned().chain(core::iter::once(end)) {
             let arrived = from..hole.start.max(from).min(data.len());
             for (here, there) in data[arrived.clone()].iter().zip(&sent[arrived]) {
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn an_intact_message_states_its_time() {
-        let (contents, due) = (Contents::new(SEED), Instant::from_nanos(123_456_789));
+        let contents = Contents::new(SEED);
+        let due = Instant::from_nanos(123_456_789);
         for len in [16, 17, 100, 65_000] {
             let message = contents.message(7, len, due);
             assert_eq!(message.len(), len);
@@ -104,7 +106,8 @@ mod tests {
 
     #[test]
     fn every_inverted_bit_is_counted_once_and_holes_apart() {
-        let (contents, due) = (Contents::new(SEED), Instant::from_nanos(5_000));
+        let contents = Contents::new(SEED);
+        let due = Instant::from_nanos(5_000);
         let sent = contents.message(7, 200, due);
         for (byte, states_time) in [(0, false), (9, false), (16, true), (199, true)] {
             let mut data = sent.to_vec();

@@ -96,7 +96,9 @@ impl SapSink {
         let random = Carrier::random(seed, "sap-sink", config.number);
         let mut carrier = Carrier::new(config.sap, config.local, random);
         carrier.endpoint.listen(true);
-        let (peers, tally, arrived) = (BTreeMap::new(), Tally::default(), VecDeque::new());
+        let peers = BTreeMap::new();
+        let tally = Tally::default();
+        let arrived = VecDeque::new();
         Self { contents: Contents::new(seed), carrier, peers, tally, arrived, config }
     }
 
@@ -138,7 +140,8 @@ impl SapSink {
             }
             if let Some(request) = peer.inspector.push(received) {
                 self.tally.requested += 1;
-                let (stream, number) = (request.stream, request.number);
+                let stream = request.stream;
+                let number = request.number;
                 // A connection that has ended repairs nothing.
                 let asked = self.carrier.endpoint.repair(id, stream, number, &request.ranges);
                 if asked.is_err() {

@@ -63,7 +63,8 @@ fn run(
     let mut sender = SapSender::new(sender, SEED);
     let mut sink = SapSink::new(sink, SEED);
     let mut wire: VecDeque<(Instant, usize, Bytes)> = VecDeque::new();
-    let (mut now, mut number) = (Instant::START, 0);
+    let mut now = Instant::START;
+    let mut number = 0;
     let end = Instant::START + Duration::from_secs(60);
     loop {
         let ends: [&mut dyn Application; 2] = [&mut sender, &mut sink];
@@ -85,7 +86,9 @@ fn run(
         now = due;
         while wire.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, to, data)) = wire.pop_front() else { break };
-            let (socket, from, damage) = (SOCKET, address(1 - to), Damage::default());
+            let socket = SOCKET;
+            let from = address(1 - to);
+            let damage = Damage::default();
             let event = SocketEvent::Received { socket, from, data, damage };
             match to {
                 0 => sender.handle_event(now, event),
@@ -118,7 +121,8 @@ fn loss_damage_and_age_of_a_stream_are_known_to_the_message() {
     let config = SapSenderConfig { pace, ..sender(Mode::Approximate { protected: 16 }, 100_000) };
     let lifetime = Some(Duration::from_millis(4));
     let receiver = SapSinkConfig { lifetime, ..sink(config.sap) };
-    let (mut lost, mut damaged) = (0, 0);
+    let mut lost = 0;
+    let mut damaged = 0;
     // Its messages are the only ones so long from this end; the first of them opens the search for
     // a larger datagram.
     let [sent, received] = run(config, receiver, |number, from, data| {
@@ -139,7 +143,8 @@ fn loss_damage_and_age_of_a_stream_are_known_to_the_message() {
     });
     assert!(lost > 5 && damaged > 5, "{lost} {damaged}");
     assert_eq!(values(&sent, ["sent", "failed"]), [100.0, 0.0], "{sent:?}");
-    let (lost, damaged) = (f64::from(lost), f64::from(damaged));
+    let lost = f64::from(lost);
+    let damaged = f64::from(damaged);
     let names = ["received", "lost", "damaged", "marked_damaged", "bit_errors", "byte_errors"];
     let expected = [100.0 - lost, lost, damaged, damaged, 3.0 * damaged, 2.0 * damaged];
     assert_eq!(values(&received, names), expected, "{received:?}");

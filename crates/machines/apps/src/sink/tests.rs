@@ -21,7 +21,8 @@ fn receive(sink: &mut Sink, millis: u64, data: Bytes, damage: Damage) {
 //= S3.24
 #[test]
 fn what_arrived_is_counted_and_timed() {
-    let (mut sink, pattern) = (sink(), Pattern::new(Seed(1)));
+    let mut sink = sink();
+    let pattern = Pattern::new(Seed(1));
     for (number, millis) in [(0, 10), (1, 20), (4, 30), (3, 50), (3, 60)] {
         receive(&mut sink, millis, pattern.datagram(number, 100), Damage::default());
     }
@@ -36,7 +37,8 @@ fn what_arrived_is_counted_and_timed() {
 
 #[test]
 fn every_wrong_bit_is_known_whatever_the_layers_below_say() {
-    let (mut sink, pattern) = (sink(), Pattern::new(Seed(1)));
+    let mut sink = sink();
+    let pattern = Pattern::new(Seed(1));
     let mut data = pattern.datagram(0, 100).to_vec();
     (data[3], data[50]) = (data[3] ^ 0x10, data[50] ^ 0xff);
     receive(&mut sink, 1, data.into(), Damage::default());
@@ -51,7 +53,8 @@ fn every_wrong_bit_is_known_whatever_the_layers_below_say() {
 
 #[test]
 fn what_cannot_be_measured_is_absent() {
-    let (mut sink, pattern) = (sink(), Pattern::new(Seed(1)));
+    let mut sink = sink();
+    let pattern = Pattern::new(Seed(1));
     receive(&mut sink, 1, pattern.datagram(0, 100), Damage::default());
     let report = sink.report(Instant::START);
     let absent = report.iter().filter(|(_, it)| *it == Measured::Absent).map(|(name, _)| *name);

@@ -36,7 +36,8 @@ fn poisson_arrivals_have_the_mean_and_the_spread_of_their_law() {
 
 #[test]
 fn on_and_off_times_have_their_means_and_the_pace_holds_while_it_is_on() {
-    let (on, off) = (Duration::from_millis(500), Duration::from_millis(1_500));
+    let on = Duration::from_millis(500);
+    let off = Duration::from_millis(1_500);
     let times = times(Spacing::OnOff { on, off }, 0, 20_000);
     let mut silences = 0;
     for pair in times.windows(2) {

@@ -149,7 +149,9 @@ impl Model {
     }
 
     pub(super) const fn bounds(&self) -> Bounds {
-        let (bandwidth, short, long) = (self.short, self.bound_short, self.bound_long);
+        let bandwidth = self.short;
+        let short = self.bound_short;
+        let long = self.bound_long;
         Bounds { bandwidth, short, long }
     }
 

@@ -145,7 +145,8 @@ fn a_mark_bounds_what_is_in_flight_until_the_next_probe() {
         path.round(0);
     }
     let before = path.bbr.window();
-    let (now, offered) = (path.now, u64::MAX);
+    let now = path.now;
+    let offered = u64::MAX;
     path.bbr.on_mark(&Loss { now, in_flight: before, in_network: before, offered });
     assert_eq!(path.bbr.window(), before * 7 / 10);
     while path.bbr.phase != Phase::Up {

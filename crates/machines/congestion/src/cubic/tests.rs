@@ -41,7 +41,8 @@ fn a_reduction_leaves_whole_segments() {
     // As Linux does: 0.7 of 9.5 segments in flight are 6, of 10 in flight exactly 7.
     for (in_flight, window) in [(9_500, 6_000), (10_000, 7_000), (700_000, 490_000)] {
         let mut cubic = Cubic::new(1_000, 10);
-        let (now, offered) = (Instant::START, u64::MAX);
+        let now = Instant::START;
+        let offered = u64::MAX;
         cubic.on_loss(&Loss { now, in_flight, in_network: 0, offered });
         assert_eq!(cubic.window(), window, "{in_flight}");
     }
@@ -50,7 +51,8 @@ fn a_reduction_leaves_whole_segments() {
 #[test]
 fn the_estimate_of_reno_grows_at_one_pace_above_the_last_window_too() {
     let mut cubic = Cubic::new(1_000, 10);
-    let (now, offered) = (Instant::START, u64::MAX);
+    let now = Instant::START;
+    let offered = u64::MAX;
     cubic.on_loss(&Loss { now, in_flight: 10_000, in_network: 0, offered });
     let mut windows = Vec::new();
     // Round trips of 1 ms, in which the cubic itself hardly moves.
@@ -66,7 +68,8 @@ fn the_estimate_of_reno_grows_at_one_pace_above_the_last_window_too() {
     let pace = |rounds: core::ops::Range<usize>| {
         (windows[rounds.end] - windows[rounds.start]) / rounds.len() as f64
     };
-    let (below, above) = (pace(0..4), pace(12..22));
+    let below = pace(0..4);
+    let above = pace(12..22);
     assert!((0.45..0.6).contains(&below) && (0.45..0.6).contains(&above), "{below}, {above}");
 }
 
@@ -74,7 +77,8 @@ fn the_estimate_of_reno_grows_at_one_pace_above_the_last_window_too() {
 fn after_a_timeout_slow_start_counts_one_segment_and_the_cubic_begins_flat() {
     // RFC 3465, section 2.3; RFC 9438, section 4.8: W_max is the window then, not that before.
     let mut cubic = Cubic::new(1_000, 100);
-    let (now, offered) = (Instant::START, u64::MAX);
+    let now = Instant::START;
+    let offered = u64::MAX;
     cubic.on_timeout(&Loss { now, in_flight: 10_000, in_network: 0, offered }, true);
     assert_eq!((cubic.window(), cubic.threshold()), (1_000, 7_000));
     (0..6).for_each(|n| cubic.on_acknowledged(&ack(n, 44, true)));
@@ -126,7 +130,8 @@ fn a_plateau_sinks_only_if_the_window_did_not_come_back_to_it() {
     for (plateau, sunk) in [(9.0, 10.0), (10.0, 10.0), (11.0, 8.0)] {
         let mut cubic = Cubic::new(1_000, 10);
         cubic.plateau = plateau;
-        let (now, offered) = (Instant::START, u64::MAX);
+        let now = Instant::START;
+        let offered = u64::MAX;
         cubic.on_loss(&Loss { now, in_flight: 10_000, in_network: 0, offered });
         assert_eq!(cubic.plateau, sunk, "{plateau}");
     }

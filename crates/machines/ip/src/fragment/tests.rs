@@ -7,7 +7,8 @@ use windfall_wire_net::{IpPacket, Ipv4Options, Ipv4Packet, Ipv4Repr, Ipv6Repr};
 use super::*;
 
 fn v4(len: usize, options: &[u8]) -> Ipv4Repr {
-    let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let src = Ipv4Addr::new(10, 0, 0, 1);
+    let dst = Ipv4Addr::new(10, 0, 0, 2);
     let mut repr = Ipv4Repr::new(src, dst, Protocol::UDP, len).expect("fits");
     (repr.identification, repr.dont_fragment, repr.tos) = (77, true, 4);
     repr.with_options(Ipv4Options::new(options).expect("options")).expect("fits")
@@ -61,7 +62,8 @@ proptest! {
         let from = if v6 { 0 } else { from * 8 };
         let more = more && !v6 && whole.len() % 8 == 0;
         let fragments = if v6 {
-            let (src, dst) = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+            let src = Ipv6Addr::LOCALHOST;
+            let dst = Ipv6Addr::LOCALHOST;
             let repr = Ipv6Repr::new(src, dst, Protocol::UDP, whole.len()).expect("fits");
             cut_v6(&repr, 9, &data, mtu)
         } else {

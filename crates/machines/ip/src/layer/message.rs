@@ -86,7 +86,8 @@ impl Layer {
             return self.discard(now, datagram.tag, len, DropReason::NotForUs);
         };
         self.given += 1;
-        let (to, protocol) = (report.addresses.dst(), report.protocol);
+        let to = report.addresses.dst();
+        let protocol = report.protocol;
         if protocol != Protocol::TCP && self.sent_lately.contains(to, protocol, &report.quoted) {
             self.learn_path_mtu(now, &report);
         }

@@ -38,8 +38,10 @@ fn v4(dst: [u8; 4], protocol: Protocol, data: &[u8], set: impl Fn(&mut Ipv4Repr)
 }
 
 fn v6(dst: &str, next: Protocol, data: &[u8]) -> Frame {
-    let (src, dst) = ("fd00::9".parse(), dst.parse());
-    let (src, dst) = (src.expect("an address"), dst.expect("an address"));
+    let src = "fd00::9".parse();
+    let dst = dst.parse();
+    let src = src.expect("an address");
+    let dst = dst.expect("an address");
     let repr = Ipv6Repr::new(src, dst, next, data.len()).expect("fits");
     let mut bytes = vec![0; ipv6::HEADER_LEN];
     repr.emit(&mut bytes);
@@ -81,7 +83,8 @@ fn a_packet_in_two_slices_is_passed_on_without_copying_its_data() {
     let frame = v4([10, 1, 0, 2], Protocol::UDP, &[7; 800], |_| {});
     let whole = frame.payload.to_bytes();
     for cut in [10, 20, 28, 820] {
-        let (head, body) = (whole.slice(..cut), whole.slice(cut..));
+        let head = whole.slice(..cut);
+        let body = whole.slice(cut..);
         router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
         let (_, Frame { payload, .. }) = router.poll_transmit().expect("passed on");
         assert_eq!(payload.to_bytes()[20..], whole[20..]);
@@ -96,7 +99,8 @@ fn ipv6_in_two_slices_is_passed_on_without_copying_its_data_too() {
     let whole = v6("fd01::2", Protocol::UDP, &[7; 800]).payload.to_bytes();
     // The headers of IPv6 and UDP must lie in the first slice.
     for cut in [20, 40, 47, 48, 840] {
-        let (head, body) = (whole.slice(..cut), whole.slice(cut..));
+        let head = whole.slice(..cut);
+        let body = whole.slice(cut..);
         router.handle_input(NOW, 0, Frame::packet(Payload::new(head, body)));
         let (_, Frame { payload, .. }) = router.poll_transmit().expect("passed on");
         assert_eq!(payload.to_bytes()[40..], whole[40..]);
@@ -121,7 +125,8 @@ fn the_mtu_towards_a_destination_is_that_of_its_link() {
 fn packets_that_start_here_have_names_of_their_own() {
     let mut host = layer(false);
     let mut names = |to: &str| {
-        let (src, dst) = (host.source_for(to.parse().expect("an address")), to.parse());
+        let src = host.source_for(to.parse().expect("an address"));
+        let dst = to.parse();
         let addresses = src.and_then(|src| Addresses::new(src, dst.expect("an address")));
         for _ in 0..2 {
             let packet = Outbound {
@@ -258,7 +263,8 @@ fn fragments_that_stay_incomplete_are_reported_if_the_first_is_there() {
 fn fragments_become_one_datagram_over_both_families() {
     let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
     let payload = Payload::from(data.clone());
-    let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
+    let src = "fd00::9".parse().expect("an address");
+    let dst = "fd00::1".parse();
     let v6 = Ipv6Repr::new(src, dst.expect("an address"), Protocol::UDP, 3000).expect("fits");
     let v4 = Ipv4Repr::new([10, 0, 0, 9].into(), [10, 0, 0, 1].into(), Protocol::UDP, 3000);
     let fragments = [
@@ -477,7 +483,8 @@ fn options_within_fragments_lie_before_the_content() {
 
 #[test]
 fn an_echo_comes_back_over_ipv6_too() {
-    let (src, dst) = ("fd00::9".parse().expect("an address"), "fd00::1".parse());
+    let src = "fd00::9".parse().expect("an address");
+    let dst = "fd00::1".parse();
     let addresses = Addresses::V6 { src, dst: dst.expect("an address") };
     let mut message = vec![0; 8];
     let request = windfall_wire_net::Icmpv6Repr::EchoRequest { id: 7, seq: 9 };

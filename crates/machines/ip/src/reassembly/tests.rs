@@ -15,7 +15,8 @@ fn key(identification: u32) -> FragmentKey {
 
 fn piece(offset: usize, len: usize, more: bool) -> Piece {
     let data = (offset..offset + len).map(|at| at as u8).collect();
-    let (protocol, header) = (Protocol::UDP, Bytes::from_static(b"header"));
+    let protocol = Protocol::UDP;
+    let header = Bytes::from_static(b"header");
     Piece { offset, more, protocol, header, data, damage: Damage::default(), tag: None }
 }
 
@@ -158,10 +159,10 @@ proptest! {
     ) {
         let mut reassembler = Reassembler::new(TIMEOUT, 2_000);
         let mut now = NOW;
-        let (mut taken, mut gone) = (0, 0);
-        for (id, offset, len, more, pause) in pieces {
+        let mut gone = 0;
+        for (before, (id, offset, len, more, pause)) in pieces.into_iter().enumerate() {
+            let taken = before + 1;
             now += Duration::from_secs(pause);
-            taken += 1;
             gone += match reassembler.insert(now, key(id), piece(offset * 8, len, more)) {
                 ReassemblyOutcome::Held => 0,
                 ReassemblyOutcome::Complete(whole) => whole.fragments,

@@ -51,7 +51,8 @@ impl Words {
         received: &mut Vec<u8>,
     ) {
         // The phase of the word before, as it was sent and as the receiver took it.
-        let (mut phase, mut taken) = (0_u8, 0_u8);
+        let mut phase = 0_u8;
+        let mut taken = 0_u8;
         for (symbol, bits) in bits.chunks_exact(self.bits()).enumerate() {
             // Every other word is turned by half a turn more.
             let half = 2 * (symbol as u8 & 1);

@@ -28,7 +28,8 @@ fn without_noise_everything_arrives() {
 #[test]
 fn a_wrong_bit_damages_three() {
     let bits = random(100);
-    let (mut sent, mut plain) = (Vec::new(), Vec::new());
+    let mut sent = Vec::new();
+    let mut plain = Vec::new();
     scramble(&bits, &mut sent);
     sent[50] ^= 1;
     descramble(&sent, &mut plain);
@@ -76,7 +77,8 @@ fn cck_words_fail_as_their_union_bound_says() {
         let snr = ratio(decibels);
         let bound = Words::new(bits).expect("a rate of CCK").union_bound(snr);
         let count = 400_000;
-        let (mut chain, data) = (Chain::new(rate).expect("CCK"), random(count));
+        let mut chain = Chain::new(rate).expect("CCK");
+        let data = random(count);
         chain.transmit(&data, |_| snr, &mut Stream::new(Seed(2), "n"), &mut Vec::new());
         let word = |(a, b): (&[u8], &[u8])| a[2..] != b[2..];
         let pairs = chain.scrambled.chunks(bits).zip(chain.received.chunks(bits));

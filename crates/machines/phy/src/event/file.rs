@@ -125,7 +125,8 @@ impl Reader<'_> {
     }
 
     fn table(&mut self, word: u32) -> Option<RateTable> {
-        let (first, step) = (self.number()?, self.number()?);
+        let first = self.number()?;
+        let step = self.number()?;
         let points: Option<Vec<_>> = (0..self.count()?).map(|_| self.point(word)).collect();
         let points = points.filter(|points| !points.is_empty() && step > 0.0)?;
         Some(RateTable::new(f64::from(first), f64::from(step), points))

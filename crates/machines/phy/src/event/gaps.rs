@@ -27,9 +27,11 @@ impl GapLaw {
         if gaps.len() < 200 || mean < 1.0 {
             return law;
         }
-        let (mut share, mut means) = (0.3, [0.2 * mean, 1.3 * mean]);
+        let mut share = 0.3;
+        let mut means = [0.2 * mean, 1.3 * mean];
         for _ in 0..60 {
-            let (mut count, mut sums) = (0.0, [0.0, 0.0]);
+            let mut count = 0.0;
+            let mut sums = [0.0, 0.0];
             for &gap in gaps {
                 let x = gap as f64 + 0.5;
                 let [a, b] = means.map(|mean| (-x / mean).exp() / mean);
@@ -57,7 +59,8 @@ impl GapLaw {
 
     /// The mean of the long kind, in words.
     fn long(&self) -> f64 {
-        let (share, short) = (f64::from(self.share), f64::from(self.short));
+        let share = f64::from(self.share);
+        let short = f64::from(self.short);
         f64::from(self.mean) * (1.0 - share * short) / (1.0 - share).max(1e-6)
     }
 

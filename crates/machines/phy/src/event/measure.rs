@@ -90,8 +90,11 @@ pub fn measure(rate: PhyRate, decibels: f64, seed: Seed, effort: Effort) -> Tabl
     let mut source = Source::new(rate);
     let mut random = Stream::new(seed, &format!("{rate} at {decibels} dB"));
     let snr = decibel::ratio(decibels);
-    let (word, guard) = (word(rate), guard(rate));
-    let (mut places, mut bits, mut block) = (Vec::new(), 0, 1);
+    let word = word(rate);
+    let guard = guard(rate);
+    let mut places = Vec::new();
+    let mut bits = 0;
+    let mut block = 1;
     // Few errors make an event: counting them saves looking for events after each block.
     while places.len() < 4 * effort.events && bits < effort.bits {
         block = source.pass(snr, &mut random, bits, &mut places);

@@ -67,11 +67,14 @@ impl<'a> Sampler<'a> {
     /// Returns the mean share of the bytes of consecutive stretches that are wrong, of those frames
     /// in which any is.
     pub fn wrong_bytes(&mut self, stretches: impl IntoIterator<Item = (u32, f64)>) -> f64 {
-        let (mut all, mut wrong, mut events) = (0.0, 0.0, 0.0);
+        let mut all = 0.0;
+        let mut wrong = 0.0;
+        let mut events = 0.0;
         let word = f64::from(self.word);
         for (bits, sinr) in stretches {
             let place = self.at(sinr);
-            let (means, gap) = (place.means(), f64::from(place.law.mean));
+            let means = place.means();
+            let gap = f64::from(place.law.mean);
             // A gap and the event behind it with its guard, over and over.
             let period = (gap + f64::from(self.guard)) * word + means.bits;
             all += f64::from(bits);
@@ -110,7 +113,8 @@ impl<'a> Sampler<'a> {
         // Positions count words from here on.
         let mut end = bits.div_ceil(self.word);
         let mut place = self.at(sinr);
-        let (mut position, mut within) = (0, true);
+        let mut position = 0;
+        let mut within = true;
         // A gap is an exponential deviate, used up as fast as the stretch says.
         let mut gap = exponential(stream);
         let mut words_per_unit = scale(place.law.kind(within, stream));

@@ -35,7 +35,8 @@ impl TablePoint {
     #[must_use]
     pub fn new(law: GapLaw, word: u32, events: &[&[u64]]) -> Self {
         let word = u64::from(word.max(1));
-        let (mut offsets, mut ends) = (Vec::new(), Vec::new());
+        let mut offsets = Vec::new();
+        let mut ends = Vec::new();
         for event in events.iter().filter(|event| !event.is_empty()) {
             let begin = event[0] / word * word;
             offsets.extend(event.iter().map(|place| (place - begin) as u16));
@@ -114,7 +115,8 @@ pub(super) struct Place<'a> {
 impl<'a> Place<'a> {
     /// The means over the events of this place.
     pub(super) fn means(&self) -> Means {
-        let (lower, upper) = (self.lower.means(), self.upper.means());
+        let lower = self.lower.means();
+        let upper = self.upper.means();
         let between = |low: f64, high: f64| low + self.share * (high - low);
         Means { bytes: between(lower.bytes, upper.bytes), bits: between(lower.bits, upper.bits) }
     }
@@ -159,10 +161,13 @@ impl RateTable {
         if place >= last as f64 {
             return self.on(last, self.beyond(sinr));
         }
-        let (index, share) = (place as usize, place.fract());
-        let (lower, upper) = (&self.points[index], &self.points[index + 1]);
+        let index = place as usize;
+        let share = place.fract();
+        let lower = &self.points[index];
+        let upper = &self.points[index + 1];
         let near = if share < 0.5 { lower } else { upper };
-        let (low, high) = (self.logs[index], self.logs[index + 1]);
+        let low = self.logs[index];
+        let high = self.logs[index + 1];
         let mean = (low + share * (high - low)).exp() as f32;
         Place { lower, upper, share, law: GapLaw { mean, ..near.law } }
     }

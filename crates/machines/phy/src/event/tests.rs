@@ -30,7 +30,8 @@ impl Looks {
     }
 
     fn of_chain(rate: PhyRate, snr: f64, frames: usize) -> Self {
-        let (mut source, mut random) = (Source::new(rate), Stream::new(Seed(77), "chain"));
+        let mut source = Source::new(rate);
+        let mut random = Stream::new(Seed(77), "chain");
         let mut looks = Self::default();
         for _ in 0..frames {
             let mut places = Vec::new();
@@ -136,14 +137,16 @@ proptest! {
         let all: Vec<&[u64]> = events(&places, 1, 6).collect();
         prop_assert_eq!(all.concat(), places.clone());
         for pair in all.windows(2) {
-            let (end, start) = (pair[0][pair[0].len() - 1], pair[1][0]);
+            let end = pair[0][pair[0].len() - 1];
+            let start = pair[1][0];
             prop_assert!(start - end > 6 || start - pair[0][0] >= u64::from(LONGEST));
         }
         for event in all {
             prop_assert!(event.windows(2).all(|pair| pair[1] - pair[0] <= 6));
         }
         for pair in events(&places, 8, 2).collect::<Vec<_>>().windows(2) {
-            let (end, start) = (pair[0][pair[0].len() - 1], pair[1][0]);
+            let end = pair[0][pair[0].len() - 1];
+            let start = pair[1][0];
             prop_assert!(start / 8 - end / 8 > 2 || start - pair[0][0] >= u64::from(LONGEST));
         }
     }
@@ -197,7 +200,8 @@ fn the_same_seed_measures_the_same() {
 fn tenth(rate: PhyRate) -> f64 {
     let mut sampler = Sampler::new(Tables::shipped(), rate);
     let random = Stream::new(Seed(3), "sensitivity");
-    let (mut low, mut high) = (-12.0, 40.0);
+    let mut low = -12.0;
+    let mut high = 40.0;
     for _ in 0..14 {
         let middle = f64::midpoint(low, high);
         let bad = (0..1_000).filter(|&frame| {
@@ -233,7 +237,8 @@ fn receivers_of_the_standards_losses_meet_its_sensitivities() {
         let band = crate::formula::bandwidth(rate);
         let at = |figure| crate::decibel::noise_milliwatts(band, figure);
         let sensitivity = |figure| crate::decibel::decibels(at(figure)) + tenth(rate);
-        let (ours, standard) = (sensitivity(7.0), sensitivity(15.0));
+        let ours = sensitivity(7.0);
+        let standard = sensitivity(15.0);
         println!("{rate}: {ours:.1} dBm at 7 dB, {standard:.1} at 15 dB, needed {needed}");
         assert!(standard <= needed && standard > needed - 6.0, "{rate}: {standard:.1}");
     }

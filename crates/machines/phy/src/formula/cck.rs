@@ -31,7 +31,8 @@ fn prepared(beta_squared: f64) -> f64 {
         (0..points).map(|i| symbol_failure((STEP * i as f64).sqrt()).ln()).collect()
     });
     let place = (beta_squared / STEP).clamp(0.0, END / STEP);
-    let (index, fraction) = (place as usize, place.fract());
+    let index = place as usize;
+    let fraction = place.fract();
     let log_failure = table[index] + fraction * (table[index + 1] - table[index]);
     (-log_failure.exp()).ln_1p()
 }
@@ -43,7 +44,9 @@ fn symbol_failure(beta: f64) -> f64 {
     // Written for the complement, so that small chances keep their digits.
     let failure = |x: f64| -((-libm::erfc((x + beta) / SQRT_2)).ln_1p() * 7.0).exp_m1();
     let below = 0.5 * libm::erfc(beta / SQRT_2);
-    let (from, to, steps) = (-beta, 9.0, 2_000);
+    let from = -beta;
+    let to = 9.0;
+    let steps = 2_000;
     let width = (to - from) / f64::from(steps);
     // Simpson's rule.
     let inside: f64 = (0..=steps)

@@ -3,7 +3,8 @@ use crate::decibel::ratio;
 
 /// The ratio in decibels at which a frame of `bits` bits fails with probability `failure`.
 fn needed(rate: PhyRate, bits: f64, failure: f64) -> f64 {
-    let (mut low, mut high) = (-10.0, 40.0);
+    let mut low = -10.0;
+    let mut high = 40.0;
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
         if 1.0 - success(rate, ratio(middle), bits) > failure {

@@ -47,7 +47,8 @@ impl Chain {
         let mut coded = Vec::new();
         ConvolutionalCode::K7.encode(bits, &mut coded);
         let mut soft = vec![0; coded.len()];
-        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut sent = Vec::new();
+        let mut received = Vec::new();
         let mut total = 0;
         for attempt in 0..most {
             // Without steps every attempt is the first one again.
@@ -71,7 +72,9 @@ impl Chain {
     /// Sends coded bits, filled up to whole symbols, and returns their soft values.
     fn carry(&mut self, sent: &mut Vec<u8>, snr: f64, gain: f64, noise: &mut Stream) -> Vec<i8> {
         sent.resize(sent.len().next_multiple_of(self.interleaver.len()), 0);
-        let (mut turned, mut soft, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut turned = Vec::new();
+        let mut soft = Vec::new();
+        let mut values = Vec::new();
         self.interleaver.interleave(sent, &mut turned);
         let deviation = (0.5 / snr).sqrt();
         self.constellation.carry(&turned, &[gain], deviation, noise, &mut soft);

@@ -67,7 +67,8 @@ mod tests {
 
     /// The mean ratio at which carriers with these powers are as good as equal ones at `target`.
     fn mean_ratio(rate: PhyRate, gains: &Gains, target: f64) -> f64 {
-        let (mut low, mut high) = (-10.0, 60.0);
+        let mut low = -10.0;
+        let mut high = 60.0;
         for _ in 0..40 {
             let middle = f64::midpoint(low, high);
             let found = decibels(effective_ratio(rate, ratio(middle), gains));
@@ -96,7 +97,8 @@ mod tests {
                     });
                     frames.count()
                 };
-                let (below, above) = (bad(half - 1.0), bad(half + 1.0));
+                let below = bad(half - 1.0);
+                let above = bad(half + 1.0);
                 assert!(below > 15 && above < 15, "{rate}, {echo}: {below} and {above} of 30");
             }
         }

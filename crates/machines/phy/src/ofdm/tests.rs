@@ -74,7 +74,8 @@ fn a_wrong_descrambler_makes_noise_of_a_frame() {
 fn error_rate(rate: PhyRate, snr: f64, symbols: usize, rounds: usize) -> f64 {
     let mut chain = Chain::new(rate).expect("a rate of OFDM");
     let mut random = Stream::new(Seed(7), "chain");
-    let (mut wrong, mut received) = (0, Vec::new());
+    let mut wrong = 0;
+    let mut received = Vec::new();
     let count = symbols * chain.bits_per_symbol();
     // The last symbol is not counted: nothing comes behind it by which to decide.
     let counted = count - chain.bits_per_symbol();

@@ -68,12 +68,14 @@ fn odds_of_bytes_of_damaged_frames_are_calibrated() {
         (PhyRate::Cck11, 1.0),
         (PhyRate::Dsss2, -4.0),
     ] {
-        let (bytes, snr) = (1500, ratio(decibels));
+        let bytes = 1500;
+        let snr = ratio(decibels);
         let mut sampler = Sampler::new(Tables::shipped(), rate);
         let wrong_share = sampler.wrong_bytes([(bytes as u32 * 8, snr)]);
         let law = Odds::of(wrong_share);
         let mut buckets = Buckets::new();
-        let (mut damaged, mut wrong_bytes) = (0, 0);
+        let mut damaged = 0;
+        let mut wrong_bytes = 0;
         for seed in 0..6_000 {
             let mut stream = Stream::new(Seed(seed), "frame");
             let mut wrong = vec![false; bytes];

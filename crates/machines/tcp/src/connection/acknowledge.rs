@@ -223,7 +223,9 @@ impl Connection {
             // A SYN is no data: the window begins as it is (RFC 5681, section 3.1).
             RecoveryProgress::Normal if before.una == 0 => {}
             RecoveryProgress::Normal => {
-                let (rtt, una, next) = (self.rtt.smoothed(), ack, flow.nxt);
+                let rtt = self.rtt.smoothed();
+                let una = ack;
+                let next = flow.nxt;
                 let sample = self.recovery.sample().or(measured);
                 let ack = Acknowledged { now, bytes: fresh, rtt, limited, sample, una, next };
                 self.congestion.on_acknowledged(&ack);
@@ -312,7 +314,8 @@ impl Connection {
     /// acknowledges for the first time.
     fn reported_twice(&self, seg: &Segment, ack: u64) -> Option<u64> {
         let blocks = Some(&seg.header.options.sack).filter(|_| self.negotiated.sack)?;
-        let (origin, una) = (self.sender.origin, self.sender.una);
+        let origin = self.sender.origin;
+        let una = self.sender.una;
         let locate = |seq| crate::sequence::position(origin, una, seq);
         let flow = SendSequence { una: una.max(ack), ..self.flow() };
         let start = reported_duplicate(blocks, &flow, &locate).map(|range| range.start);

@@ -113,7 +113,8 @@ impl Connection {
     /// Returns the ECN flags of this end's SYN or SYN-ACK. A retransmission asks for less, in case
     /// the path drops such flags (RFC 9768, section 3.1.4).
     pub(super) fn opening_flags(&mut self) -> TcpFlags {
-        let (none, attempts) = (TcpFlags::NONE, self.sender.attempts);
+        let none = TcpFlags::NONE;
+        let attempts = self.sender.attempts;
         if self.state == TcpState::SynReceived {
             if self.negotiated.accurate_ecn && attempts <= 1 {
                 return none.reflecting(self.receiver.accurate.opening);

@@ -68,7 +68,8 @@ impl Connection {
         let mut newly_lost = 0;
         for loss in self.recovery.take_marked() {
             newly_lost += loss.len;
-            let (then, totals) = (&loss.then, loss.totals);
+            let then = &loss.then;
+            let totals = loss.totals;
             let it = Delivery { newly_lost, ..delivery(now, then, totals, in_flight, limited) };
             self.congestion.on_lost(&it);
         }

@@ -40,7 +40,9 @@ pub(super) struct Holding {
 
 impl Budget {
     pub(super) const fn new(most: usize) -> Self {
-        let (held, now, quiet_until) = (0, Instant::START, Instant::START);
+        let held = 0;
+        let now = Instant::START;
+        let quiet_until = Instant::START;
         Self { most, held, now, quiet_until }
     }
 

@@ -29,7 +29,8 @@ fn range_of(
     flow: &SendSequence,
     locate: &impl Fn(Seq32) -> Option<u64>,
 ) -> Option<Range<u64>> {
-    let (left, right) = (locate(block.left)?, locate(block.right)?);
+    let left = locate(block.left)?;
+    let right = locate(block.right)?;
     (left < right && right <= flow.max).then_some(left..right)
 }
 
@@ -41,7 +42,8 @@ pub(crate) fn reported_duplicate(
     locate: &impl Fn(Seq32) -> Option<u64>,
 ) -> Option<Range<u64>> {
     let mut ranges = blocks.iter().map(|block| range_of(block, flow, locate));
-    let (first, second) = (ranges.next().flatten()?, ranges.next().flatten());
+    let first = ranges.next().flatten()?;
+    let second = ranges.next().flatten();
     let lies_inside = |outer: Range<u64>| outer.start <= first.start && first.end <= outer.end;
     (first.end <= flow.una || second.is_some_and(lies_inside)).then_some(first)
 }

@@ -77,7 +77,8 @@ fn many_measurements_in_one_round_trip_weigh_less() {
         (0..expected).for_each(|_| estimator.sample(ms(200), expected));
         estimator.smoothed().unwrap()
     };
-    let (one, twenty) = (timeout_after(1), timeout_after(20));
+    let one = timeout_after(1);
+    let twenty = timeout_after(20);
     assert_eq!(one, Duration::from_micros(112_500));
     // (1 - 1/160)^20 against 1 - 1/8: the difference is second order, below 1/128 of 100 ms.
     assert!(one - twenty < Duration::from_micros(800));

@@ -57,7 +57,8 @@ fn an_endpoint_counts_what_it_holds() {
         let addresses = addresses.unwrap();
         let mut bytes = header.emit(&Default::default()).unwrap().to_vec();
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, &[]);
-        let (ecn, missing) = (windfall_wire_net::Ecn::NotCapable, 0);
+        let ecn = windfall_wire_net::Ecn::NotCapable;
+        let missing = 0;
         (windfall_tcp::SegmentMeta { addresses, ecn, missing, lost_before: 0 }, bytes.into())
     };
     let (arrival, bytes) = payload(&answer);

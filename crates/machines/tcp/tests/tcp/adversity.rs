@@ -205,7 +205,8 @@ fn weather_the_storm(ends: Ends, weather: Weather, seed: u64, len: usize) -> boo
     };
     let mut whole = true;
     for end in [NEAR, FAR] {
-        let (found, sent) = (&pair.ends[end].incoming, pattern(1 - end, len));
+        let found = &pair.ends[end].incoming;
+        let sent = pattern(1 - end, len);
         assert!(found.len() <= len && found[..] == sent[..found.len()], "end {end} misread");
         whole &= found.len() == len;
         let ended = pair.ends[end].events.iter().any(|event| matches!(event, TcpEvent::Closed(_)));

@@ -33,7 +33,8 @@ fn the_four_branches_of_the_receiver() {
         let mut corruption = Corruption::on(NotificationMode::DraftSafe);
         corruption.detect = detect;
         let mut pair = Pair::with(TcpConfig { corruption, ..config(NotificationMode::DraftSafe) });
-        let (mut once, bits) = (true, bits.to_vec());
+        let mut once = true;
+        let bits = bits.to_vec();
         pair.fate = Box::new(move |seen| {
             let hit = seen.is_data() && core::mem::take(&mut once);
             Fate { bits: if hit { bits.clone() } else { Vec::new() }, ..Fate::default() }

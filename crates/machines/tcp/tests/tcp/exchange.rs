@@ -62,7 +62,8 @@ fn as_many_timeouts_as_the_settings_say_end_a_connection() {
     let config = TcpConfig { retries: 3, syn_retries: 2, ..TcpConfig::new_reno() };
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|_| Fate::lost());
-    let (from, began) = (pair.seen.len(), pair.now);
+    let from = pair.seen.len();
+    let began = pair.now;
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(60));
     let sent = pair.seen[from..].iter().filter(|seen| seen.from == NEAR);
     // The segment leaves four times, at 0, 200, 600 and 1400 ms; at 3 s a reset follows.
@@ -103,7 +104,8 @@ fn every_step_is_counted_for_connections_that_are_gone_too() {
     }
     pair.run_for(Duration::from_secs(120));
     assert!(pair.ends[FAR].tcp.is_empty());
-    let (near, bare) = (pair.ends[NEAR].tcp.operations(), pair.sent(FAR).filter(bare).count());
+    let near = pair.ends[NEAR].tcp.operations();
+    let bare = pair.sent(FAR).filter(bare).count();
     assert_eq!(near.acks_received, bare as u64);
     let all = pair.ends[FAR].tcp.operations();
     let arrived = pair.sent(NEAR).count() as u64;

@@ -107,7 +107,8 @@ fn deliver_with(
     header: &TcpRepr,
     (data, missing): (&[u8], usize),
 ) -> Result<(), DropReason> {
-    let (from, to) = (addr(from), addr(to));
+    let from = addr(from);
+    let to = addr(to);
     let header = TcpRepr { src_port: from.port(), dst_port: to.port(), ..header.clone() };
     let addresses = Addresses::new(from.ip(), to.ip()).unwrap();
     let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();

@@ -236,7 +236,8 @@ impl Model {
     /// Returns the segment that a happening stands for; `None` if it is none, or means nothing
     /// here.
     fn segment(&self, happening: Happening) -> Option<Line> {
-        let (next, all) = (self.rcv, Some(self.nxt));
+        let next = self.rcv;
+        let all = Some(self.nxt);
         let opened = self.state != TcpState::SynSent;
         Some(match happening {
             Happening::Syn if !opened => (TcpFlags::SYN, 0, None, 0),
@@ -269,7 +270,8 @@ struct Engine {
 
 impl Engine {
     fn new(config: TcpConfig, passive: bool) -> (Self, Model) {
-        let (now, config) = (Instant::START, Arc::new(config));
+        let now = Instant::START;
+        let config = Arc::new(config);
         let mut tcp = TcpEndpoint::new(Seed(11), "model", Lookup::Hashed);
         if passive {
             tcp.listen(address(NEAR), Listener::new(config)).unwrap();
@@ -425,7 +427,8 @@ proptest! {
                     engine.call(happening);
                 }
             }
-            let (found, expected) = (engine.drain(), core::mem::take(&mut model.out));
+            let found = engine.drain();
+            let expected = core::mem::take(&mut model.out);
             let place = format!("{number}: {happening:?} {model:?}");
             prop_assert_eq!(found, expected, "{}", &place);
             prop_assert_eq!(engine.state(), model.state, "{}", &place);

@@ -146,7 +146,8 @@ fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
 fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
     let classic = TcpConfig::new_reno();
     let rates = [classic.receive_buffer, TcpConfig::default().receive_buffer].map(|buffer| {
-        let (send_buffer, receive_buffer) = (buffer, buffer);
+        let send_buffer = buffer;
+        let receive_buffer = buffer;
         let mut pair =
             Pair::with(TcpConfig { send_buffer, receive_buffer, ..TcpConfig::default() });
         (pair.delay, pair.rate, pair.queue) = (ms(50), Rate::from_mbps(200), Some(2_000));

@@ -396,11 +396,13 @@ impl Pair {
         header: &TcpRepr,
         data: &[u8],
     ) -> Result<(), DropReason> {
-        let (src, dst) = (address(1 - to).ip(), address(to).ip());
+        let src = address(1 - to).ip();
+        let dst = address(to).ip();
         let addresses = windfall_wire_net::Addresses::new(src, dst).unwrap();
         let kinds = CorruptionKinds::default();
         let mut bytes = header.emit(&kinds).unwrap().to_vec();
-        let (packing, ecn) = (Packing::default(), Ecn::NotCapable);
+        let packing = Packing::default();
+        let ecn = Ecn::NotCapable;
         assert!(corruption::seal(&kinds, packing, ecn, &addresses, &mut bytes));
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
         bytes.extend(data.iter().map(|byte| byte ^ 1));
@@ -417,7 +419,8 @@ impl Pair {
         header: &TcpRepr,
         data: &[u8],
     ) -> Result<(), DropReason> {
-        let (src, dst) = (address(1 - to).ip(), address(to).ip());
+        let src = address(1 - to).ip();
+        let dst = address(to).ip();
         let addresses = windfall_wire_net::Addresses::new(src, dst).unwrap();
         let mut bytes = header.emit(&CorruptionKinds::default()).unwrap().to_vec();
         windfall_wire_net::tcp::fill_checksum(&addresses, &mut bytes, data);
@@ -468,7 +471,8 @@ impl Pair {
         }
         end.sent += 1;
         let index = end.sent - 1;
-        let (now, ecn) = (self.now, transmit.ecn);
+        let now = self.now;
+        let ecn = transmit.ecn;
         let data = transmit.data.clone();
         Seen { now, from, index, header, seq, ack, len, ecn, again, data }
     }
@@ -500,7 +504,8 @@ impl Pair {
         }
         let base = self.ends[1 - seen.from].origin.unwrap_or(0);
         for block in &options.sack {
-            let (left, right) = (block.left.0.wrapping_sub(base), block.right.0.wrapping_sub(base));
+            let left = block.left.0.wrapping_sub(base);
+            let right = block.right.0.wrapping_sub(base);
             line += &format!(" sack {left}:{right}");
         }
         if options.detection.is_some() {

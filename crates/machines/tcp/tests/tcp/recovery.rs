@@ -178,7 +178,8 @@ fn each_mark_is_counted_though_acknowledgments_are_lost() {
     assert!(pair.connection(NEAR).negotiated().accurate_ecn);
     // Every fifth packet is marked, and every third acknowledgment does not arrive.
     pair.fate = Box::new(|seen| {
-        let (mark, lost) = (seen.is_data() && seen.index % 5 == 0, !seen.is_data());
+        let mark = seen.is_data() && seen.index % 5 == 0;
+        let lost = !seen.is_data();
         Fate { mark, lost: lost && seen.index % 3 == 0, ..Fate::default() }
     });
     pair.send(NEAR, 300_000).run_for(Duration::from_secs(10));

@@ -398,7 +398,8 @@ fn a_connection_that_waits_is_small() {
 fn a_week_of_connections_holds_memory_flat() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     let config = Arc::new(TcpConfig::default());
-    let (mut most, mut entries) = (0, 0);
+    let mut most = 0;
+    let mut entries = 0;
     // One connection in five minutes, each closed by both sides; one in three loses its peer.
     for n in 0..2_016_u64 {
         let now = pair.now;

@@ -270,7 +270,8 @@ impl Subject for Engine {
         let transmit = self.tcp.poll_transmit(now)?;
         let mut bytes = transmit.header.to_vec();
         bytes.extend_from_slice(&transmit.data);
-        let (addresses, ecn) = (transmit.addresses, transmit.ecn);
+        let addresses = transmit.addresses;
+        let ecn = transmit.ecn;
         Some(Packet { addresses, ecn, missing: 0, bytes: bytes.into() })
     }
 

@@ -61,7 +61,8 @@ fn prediction_before_the_check_is_safer_than_the_checksum() {
     // Old duplicates of the largest segments of 802.11, anywhere in the sequence space: how many
     // cover the left edge exactly as a predicted segment does.
     let mut stream = windfall_base::Stream::new(windfall_base::Seed(2), "old duplicates");
-    let (segment, tries) = (1_u32 << 11, 1_u64 << 25);
+    let segment = 1_u32 << 11;
+    let tries = 1_u64 << 25;
     let edge = 0x1234_5678_u32;
     let hits =
         (0..tries).filter(|_| (stream.bits() as u32).wrapping_sub(edge) < segment).count() as f64;

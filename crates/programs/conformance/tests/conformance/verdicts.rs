@@ -210,7 +210,9 @@ fn run_numbered(rest: &str) -> ScriptOutcome {
 #[test]
 fn numbers_behind_a_syn_go_on_from_it_or_count_from_it() {
     for (theirs, ours) in [(1, 1), (9_001, 5_001), (1, 5_001), (9_001, 1)] {
-        let (next, beyond, end) = (theirs + 10, theirs + 20, theirs + 30);
+        let next = theirs + 10;
+        let beyond = theirs + 20;
+        let end = theirs + 30;
         let rest = format!(
             "+0 < . {theirs}:{theirs}(0) ack {ours} win 9\n+0 accept(3, ..., ...) = 4\n\
              +0 < P. {theirs}:{next}(10) ack {ours} win 9\n+0 read(4, ..., 100) = 10\n\

@@ -43,7 +43,8 @@ struct Stream {
 
 impl Stream {
     fn of(header: &CameraHeader) -> Self {
-        let (plan, began) = (header.plan, header.began);
+        let plan = header.plan;
+        let began = header.began;
         Self { plan, began, arrived: BTreeMap::new(), whole: 0, copies: 0, latest: 0 }
     }
 
@@ -236,7 +237,8 @@ impl Stream {
 
     fn report(&self, deadline: Duration, ended: CameraEnd, foreign: u64) -> CameraReport {
         let plan = self.plan;
-        let (size, sent) = (plan.stream.size, u64::from(plan.stream.count));
+        let size = plan.stream.size;
+        let sent = u64::from(plan.stream.count);
         let deadline = deadline.as_nanos();
         let count = |is: &dyn Fn(&Arrival) -> bool| {
             self.arrived.values().filter(|arrival| is(arrival)).count() as u64

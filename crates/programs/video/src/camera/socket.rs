@@ -74,7 +74,9 @@ impl CameraSender {
             Self::Lite(socket, to) => {
                 let coverage = (UDPLITE_LEN + CameraHeader::LEN) as u16;
                 let parts = [datagram, &[], &[]];
-                let (to, whole, unbound) = (*to, false, false);
+                let to = *to;
+                let whole = false;
+                let unbound = false;
                 let datagram = UdpLiteDatagram { to, coverage, whole, unbound, parts };
                 socket.wait_writable(None).and_then(|_| socket.send(&[datagram]).map(drop))
             }

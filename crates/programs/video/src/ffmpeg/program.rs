@@ -18,7 +18,8 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, FfmpegError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(FfmpegError::Missing)?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
     let stderr = child.stderr.take();
     let mut output = Vec::new();
     let mut words = String::new();

@@ -107,7 +107,9 @@ fn read(path: &Path) -> io::Result<SharedKey> {
 /// Checks that no other user can have put a key into a file, nor can know it.
 fn check_rights(metadata: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     let own = caller().map_or_else(|| rustix::process::geteuid().as_raw(), |(user, _)| user);
-    let (owner, mode, name) = (metadata.uid(), metadata.mode() & 0o777, path.display());
+    let owner = metadata.uid();
+    let mode = metadata.mode() & 0o777;
+    let name = path.display();
     let fault = if owner != own && owner != 0 {
         format!("it belongs to user {owner}, who can replace the key: copy it to a file of yours")
     } else if mode & WRITTEN_BY_OTHERS != 0 {

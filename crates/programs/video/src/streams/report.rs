@@ -28,7 +28,8 @@ impl StreamReport<'_> {
     /// Returns the report as a JSON object.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let (plan, figures) = (self.plan, self.comparison.figures());
+        let plan = self.plan;
+        let figures = self.comparison.figures();
         let (gap, variance) = self.arrivals.interarrival().unzip();
         let of_arrivals = |share: f64| (figures.arrived > 0).then_some(share);
         let of_damaged = |share: f64| (figures.damaged > 0).then_some(share);
@@ -69,7 +70,8 @@ impl StreamReport<'_> {
             let correct = 100.0 * figures.correct_bits;
             let _ = writeln!(out, "; {correct:.4} % of the bits are correct");
         }
-        let (loss, either) = (100.0 * figures.loss, 100.0 * figures.loss_or_damage);
+        let loss = 100.0 * figures.loss;
+        let either = 100.0 * figures.loss_or_damage;
         let _ = writeln!(out, "lost {loss:.4} %, lost or damaged {either:.4} %");
         out
     }

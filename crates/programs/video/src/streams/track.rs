@@ -40,7 +40,8 @@ impl TrackPlan {
         let (points, rest) = plan.split_first_chunk::<4>()?;
         let (micros, speed) = rest.split_first_chunk::<8>()?;
         let speed: [u8; 8] = speed.try_into().ok()?;
-        let (points, micros) = (u32::from_be_bytes(*points), u64::from_be_bytes(*micros));
+        let points = u32::from_be_bytes(*points);
+        let micros = u64::from_be_bytes(*micros);
         let speed = f64::from_be_bytes(speed);
         let is_walk = (1..=most).contains(&points)
             && (1..=longest).contains(&micros)

@@ -130,7 +130,8 @@ fn pass(
     end: Duration,
     meet: impl FnOnce(&mut [u8; 30], &mut [u8; 30]),
 ) {
-    let (mut there, mut back) = (sender.line.next_block(), receiver.line.next_block());
+    let mut there = sender.line.next_block();
+    let mut back = receiver.line.next_block();
     meet(&mut there, &mut back);
     flying[0].push_back(there);
     flying[1].push_back(back);

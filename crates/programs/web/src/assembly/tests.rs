@@ -248,7 +248,8 @@ fn bodies_that_exceed_the_memory_of_all_come_otherwise() {
         assembler.control(Control::Plan(plan.clone(), Bytes::new()));
         assembler
     };
-    let (mut one, mut other) = (begin(&memory), begin(&memory));
+    let mut one = begin(&memory);
+    let mut other = begin(&memory);
     let mut fill = |number: u32| {
         one.piece(message(number, &[1; 10_000]));
         other.piece(message(number, &[1; 10_000]));

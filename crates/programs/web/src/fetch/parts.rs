@@ -107,7 +107,8 @@ impl Fetched {
         };
         let of = part.of.map(|of| of as u64);
         let (start, end) = range.within(of);
-        let (first, past) = (part.range.start as u64, part.range.end as u64);
+        let first = part.range.start as u64;
+        let past = part.range.end as u64;
         if start.is_some_and(|start| first != start) || end.is_some_and(|end| past > end) {
             let wanted = asked.get(RANGE).and_then(|it| it.to_str().ok()).unwrap_or_default();
             let text = format!("{wanted} was asked for, and bytes {first}-{} came", past - 1);
@@ -220,7 +221,8 @@ impl Fetcher {
     /// answer that nothing is left is of use.
     async fn continued(&self, uri: &Uri, headers: &HeaderMap, fetched: &Fetched) -> Option<Rest> {
         let version = strong_version(&fetched.head.headers);
-        let (start, known) = (fetched.at(), fetched.extent.file);
+        let start = fetched.at();
+        let known = fetched.extent.file;
         if version.is_none() && known.is_some() {
             return None;
         }

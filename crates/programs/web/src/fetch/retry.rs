@@ -159,7 +159,8 @@ impl Fetcher {
         of: usize,
     ) -> Result<Part, FetchError> {
         let mut asking = headers.clone();
-        let (first, last) = (range.start, range.end - 1);
+        let first = range.start;
+        let last = range.end - 1;
         // Parts of two versions make a file that never was: without a version there are no parts.
         if let Some(version) = strong_version(&head.headers) {
             set(&mut asking, RANGE, &format!("bytes={first}-{last}"));

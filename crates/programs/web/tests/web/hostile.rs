@@ -78,7 +78,8 @@ fn body(socket: &SapSocket) {
     while let Ok(Some(message)) = socket.recv() {
         let Ok((transfer, Control::Ask(token))) = Control::decode(message.data) else { return };
         let control = |control: &Control| {
-            let (data, mode) = (control.encode(transfer), Mode::Precise);
+            let data = control.encode(transfer);
+            let mode = Mode::Precise;
             socket.send_message(&Message { stream: transfer % 32, mode, data })
         };
         if token == SHORT {
@@ -114,13 +115,15 @@ fn what_is_announced_takes_no_memory_and_the_body_comes_over_tcp() {
     let server = server();
     let memory = BodyMemory::default();
     for way in [SapDirection::ClientOpens] {
-        let (options, memory) = (SapOptions::default(), memory.clone());
+        let options = SapOptions::default();
+        let memory = memory.clone();
         let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
         let proxy = Running::start(|_| Proxy::new(settings, DeliveryRules::default()));
         let before = peak();
         let asking: Vec<_> = (0..12)
             .map(|number| {
-                let (at, uri) = (proxy.at, server.uri(&format!("/{number}.jpg")).to_string());
+                let at = proxy.at;
+                let uri = server.uri(&format!("/{number}.jpg")).to_string();
                 thread::spawn(move || get(at, &uri, &[]))
             })
             .collect();

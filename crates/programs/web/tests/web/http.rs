@@ -80,7 +80,8 @@ fn scripted(connections: Vec<Vec<&'static str>>) -> SocketAddr {
 }
 
 fn proxy() -> Running {
-    let (options, way) = (SapOptions::default(), SapDirection::Tcp);
+    let options = SapOptions::default();
+    let way = SapDirection::Tcp;
     let memory = BodyMemory::default();
     let settings = FetcherSettings { options, types: None, is_precise: false, way, memory };
     Running::start(|_| Proxy::new(settings, DeliveryRules::default()))
@@ -309,7 +310,8 @@ fn telling(reply: &'static str) -> (SocketAddr, std::sync::mpsc::Receiver<String
     let (sender, heads) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
-            let (sender, mut bytes) = (sender.clone(), Vec::new());
+            let sender = sender.clone();
+            let mut bytes = Vec::new();
             std::thread::spawn(move || {
                 let mut byte = [0];
                 while !bytes.ends_with(b"\r\n\r\n") && matches!(stream.read(&mut byte), Ok(1)) {

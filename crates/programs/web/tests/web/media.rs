@@ -44,7 +44,8 @@ fn parts_of_a_film_travel_over_sap_and_are_those_of_the_file() {
                 });
                 assert!(got.over_sap, "{way:?} {range}: {:?}", got.fallback);
                 assert!(got.bytes == film[part.clone()] || got.is_damaged, "{way:?} {range}");
-                let (first, last) = (part.start, part.end - 1);
+                let first = part.start;
+                let last = part.end - 1;
                 let named = format!("bytes {first}-{last}/{length}");
                 assert_eq!(got.headers["content-range"], named[..]);
                 assert_eq!(got.headers["content-length"], part.len().to_string());

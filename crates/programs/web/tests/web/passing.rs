@@ -30,7 +30,8 @@ fn plain_site(folder: &Folder) -> Running {
 #[test]
 fn a_proxy_brings_what_the_server_has() {
     let folder = Folder::new("web-proxy");
-    let (picture, page) = (noise(150_000, 20), noise(50_000, 21));
+    let picture = noise(150_000, 20);
+    let page = noise(50_000, 21);
     put(&folder, "a.jpg", &picture);
     put(&folder, "a.html", &page);
     let servers = [site(&folder), plain_site(&folder)];
@@ -58,7 +59,8 @@ fn a_proxy_brings_what_the_server_has() {
 #[test]
 fn a_proxy_refuses_what_it_cannot_pass_on() {
     let folder = Folder::new("web-proxy-refuses");
-    let (proxy, server) = (proxy(SapDirection::ClientOpens), site(&folder));
+    let proxy = proxy(SapDirection::ClientOpens);
+    let server = site(&folder);
     assert_eq!(get(proxy.at, "/a.jpg", &[]).status(), 400);
     let nowhere = get(proxy.at, "http://127.0.0.1:1/a.jpg", &[]);
     assert_eq!(nowhere.status(), 502);
@@ -74,7 +76,8 @@ fn a_tunnel_passes_bytes_on_untouched() {
     let folder = Folder::new("web-tunnel");
     let original = noise(400_000, 22);
     put(&folder, "a.jpg", &original);
-    let (proxy, server) = (proxy(SapDirection::ClientOpens), site(&folder));
+    let proxy = proxy(SapDirection::ClientOpens);
+    let server = site(&folder);
     let mut stream = TcpStream::connect(proxy.at).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a timeout");
     let at = server.at;
@@ -95,7 +98,8 @@ fn a_tunnel_passes_bytes_on_untouched() {
 #[test]
 fn a_gateway_adds_sap_to_a_server_without() {
     let folder = Folder::new("web-gateway");
-    let (picture, page) = (noise(150_000, 23), noise(50_000, 24));
+    let picture = noise(150_000, 23);
+    let page = noise(50_000, 24);
     put(&folder, "a.jpg", &picture);
     put(&folder, "a.html", &page);
     let origin = plain_site(&folder);
@@ -352,7 +356,8 @@ fn a_copy_of_another_time_than_the_file_is_replaced_where_it_may_be_damaged() {
     let folder = Folder::new("web-since");
     put(&folder, "a.jpg", &noise(5_000, 28));
     put(&folder, "a.html", b"text");
-    let (server, proxy) = (site(&folder), proxy(SapDirection::Tcp));
+    let server = site(&folder);
+    let proxy = proxy(SapDirection::Tcp);
     let ask =
         |name: &str, condition: &str| get(proxy.at, &server.uri(name).to_string(), &[condition]);
     let own = |name: &str| {

@@ -30,7 +30,8 @@ fn picture(length: usize, seed: u32) -> Vec<u8> {
 #[test]
 fn a_matching_file_comes_over_sap_and_the_rest_over_tcp() {
     let folder = Folder::new("web-match");
-    let (jpeg, page) = (picture(300_000, 1), noise(200_000, 2));
+    let jpeg = picture(300_000, 1);
+    let page = noise(200_000, 2);
     put(&folder, "a.jpg", &jpeg);
     put(&folder, "a.html", &page);
     put(&folder, "empty.jpg", &[]);
@@ -147,7 +148,8 @@ fn many_files_share_the_connection_that_the_client_opens() {
         let sockets = udp_sockets();
         let mut fetches = JoinSet::new();
         for number in 0..files.len() {
-            let (client, uri) = (Arc::clone(&client), server.uri(&format!("/{number}.jpg")));
+            let client = Arc::clone(&client);
+            let uri = server.uri(&format!("/{number}.jpg"));
             fetches.spawn(async move { (number, fetch(&client, &uri).await) });
         }
         while let Some(fetched) = fetches.join_next().await {
@@ -166,7 +168,8 @@ fn bodies_that_the_server_calls_for_take_no_socket_each() {
     let server = site(&folder);
     run(async {
         let client = fetcher("image/jpeg", true, SapDirection::ServerCalls(0));
-        let (sockets, bodies) = (udp_sockets(), 1_000);
+        let sockets = udp_sockets();
+        let bodies = 1_000;
         for number in 0..bodies {
             let got = fetch(&client, &server.uri("/a.jpg")).await;
             assert!(got.over_sap, "{number}: {:?}", got.fallback);
@@ -185,7 +188,9 @@ fn different_keys_are_named_as_the_reason_for_tcp() {
         key: Some(SharedKey::from_hex(&digit.repeat(64)).expect("a key")),
         ..SapOptions::default()
     };
-    let (none, one, other) = (SapOptions::default(), with("1"), with("2"));
+    let none = SapOptions::default();
+    let one = with("1");
+    let other = with("2");
     for way in WAYS {
         for (of_server, of_client) in [(one, other), (one, none), (none, one), (one, one)] {
             let make = || Site::new(folder.path(), Some(delivery_with(of_server)));
@@ -279,7 +284,9 @@ fn a_token_opens_one_body_once() {
     };
     // Returns the kinds of messages until a body is whole; an end may follow that is not needed.
     let kinds = |of: u16| {
-        let (mut kinds, mut came, mut all) = (Vec::new(), 0, u32::MAX);
+        let mut kinds = Vec::new();
+        let mut came = 0;
+        let mut all = u32::MAX;
         while came < all {
             let message = socket.recv().expect("open").expect("no end");
             if message.kind != MessageKind::Precise {
@@ -341,7 +348,8 @@ fn the_bodies_that_wait_for_one_client_leave_room_for_others() {
         let lines = BufReader::new(stream).lines().map_while(Result::ok);
         lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     };
-    let (one, another) = ([127, 0, 0, 1], [127, 0, 0, 2]);
+    let one = [127, 0, 0, 1];
+    let another = [127, 0, 0, 2];
     let is_kept = |head: &str| head.contains("x-sap-token");
     assert!(is_kept(&head("/a.jpg", one)));
     let refused = head("/a.jpg", one);

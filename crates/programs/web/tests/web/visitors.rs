@@ -311,7 +311,8 @@ fn a_thousand_requests_in_a_row_are_answered() {
     let mut stream = TcpStream::connect(server.at).expect("it listens");
     stream.set_read_timeout(Some(LONG)).expect("a timeout");
     let request = format!("GET /small HTTP/1.1\r\nHost: {}\r\n\r\n", server.at);
-    let (mut reply, mut length) = (Vec::new(), None);
+    let mut reply = Vec::new();
+    let mut length = None;
     for number in 0..1_000 {
         stream.write_all(request.as_bytes()).expect("room");
         reply.clear();

@@ -61,8 +61,12 @@ impl FromStr for PortFaults {
         let (station, port) = place.rsplit_once(':').ok_or_else(|| refused("it names no port"))?;
         let port = port.parse().ok().filter(|port| *port > 0);
         let port = port.ok_or_else(|| refused("it names no port from 1 to 65535"))?;
-        let (share, mut is_upstream, mut rest) = (Probability::ONE, false, rest.trim());
-        let (station, faults, upstream) = (station.to_owned(), Vec::new(), Vec::new());
+        let share = Probability::ONE;
+        let mut is_upstream = false;
+        let mut rest = rest.trim();
+        let station = station.to_owned();
+        let faults = Vec::new();
+        let upstream = Vec::new();
         let mut read = Self { station, port, faults, upstream, share };
         loop {
             let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -92,7 +96,8 @@ impl FromStr for PortFaults {
             let fault = fault(text).map_err(|what| refused(&what))?;
             let faults = if is_upstream { &mut read.upstream } else { &mut read.faults };
             // A rate without a limit is a rate too.
-            let (name, number) = (fault.map_or("rate", |it| it.name()), usize::from(is_upstream));
+            let name = fault.map_or("rate", |it| it.name());
+            let number = usize::from(is_upstream);
             if names[number].contains(&name) || faults.iter().any(|it| it.name() == name) {
                 return Err(refused(&format!("{name} stands twice")));
             }

@@ -110,7 +110,8 @@ pub(crate) fn bare(
     (seq, ack): (u32, u32),
     flags: TcpFlags,
 ) -> Option<Frame> {
-    let (seq, ack) = (Seq32(seq), Seq32(ack));
+    let seq = Seq32(seq);
+    let ack = Seq32(ack);
     let repr =
         TcpRepr { src_port, dst_port, seq, ack, flags, window: 0xffff, ..TcpRepr::default() };
     let header = repr.emit(&CorruptionKinds::default()).ok()?;

@@ -81,7 +81,8 @@ fn the_page_of_the_protocol_lists_the_requests_that_there_are() {
     let page = include_str!("../../../../../docs/control.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `{\"do\": \""));
     let listed: Vec<_> = rows.filter_map(|row| row.split('"').next()).collect();
-    let (mut listed, mut known) = (listed, NAMES.to_vec());
+    let mut listed = listed;
+    let mut known = NAMES.to_vec();
     listed.sort_unstable();
     known.sort_unstable();
     assert_eq!(listed, known);

@@ -176,7 +176,8 @@ fn windows_are_there_for_clients_that_ask_and_cost_nothing_otherwise() {
     });
     let status = ask(&mut control, &mut network, 400_000_000, r#"{"do":"status"}"#);
     let recent = &status["links"][0]["recent"];
-    let (entered, rate) = (recent["entered"].as_u64(), recent["rate_bps"].as_f64());
+    let entered = recent["entered"].as_u64();
+    let rate = recent["rate_bps"].as_f64();
     assert!(entered.is_some_and(|it| (248..=252).contains(&it)), "{recent}");
     // 100 bytes each millisecond, of which the bit errors damage a few.
     assert!(rate.is_some_and(|it| it > 600e3 && it < 800e3), "{recent}");
@@ -243,7 +244,8 @@ fn a_direction_has_the_members_of_the_summary_beside_its_own() {
     let (mut control, mut network, scenario) = built(TEXT);
     traffic(&mut network, |_, _| {});
     let at = Instant::from_nanos(400_000_000);
-    let (span, seed) = (at - Instant::START, scenario.seed());
+    let span = at - Instant::START;
+    let seed = scenario.seed();
     let summary = windfall_output::totals::of_network(&network, &control.topology, seed, "", span);
     let expected = serde_json::to_value(&summary.links).expect("JSON");
     let status = ask(&mut control, &mut network, 400_000_000, r#"{"do":"status"}"#);

@@ -132,7 +132,8 @@ impl<R: RunLink> Dashboard<R> {
 
     fn content(&self, path: &str, request: &Request<Bytes>) -> Outcome {
         let json = |text| Ok(Content { kind: "application/json", text, file: None });
-        let (kind, method) = ("application/json", request.method());
+        let kind = "application/json";
+        let method = request.method();
         match (method.as_str(), path) {
             ("GET", "") => {
                 let kind = "text/html; charset=utf-8";
@@ -146,7 +147,8 @@ impl<R: RunLink> Dashboard<R> {
             }
             ("GET", "seen.json") => {
                 let known = self.known();
-                let (status, samples) = (&known.status, known.history.to_json(0.0));
+                let status = &known.status;
+                let samples = known.history.to_json(0.0);
                 let text = format!("{{\"status\":{status},\"samples\":{samples}}}\n");
                 Ok(Content { kind, text, file: self.file("json") })
             }
@@ -169,14 +171,12 @@ impl<R: RunLink> Dashboard<R> {
     /// The content of the page: the status, and the windows that ended after `since`.
     fn view(&self, since: Option<f64>) -> String {
         let known = self.known();
-        let (status, trouble) = (
-            &known.status,
-            match &known.trouble {
-                None => Value::Null,
-                Some(RunLinkError::Ended) => "the run has ended".into(),
-                Some(RunLinkError::Refused(why) | RunLinkError::Silent(why)) => why.as_str().into(),
-            },
-        );
+        let status = &known.status;
+        let trouble = match &known.trouble {
+            None => Value::Null,
+            Some(RunLinkError::Ended) => "the run has ended".into(),
+            Some(RunLinkError::Refused(why) | RunLinkError::Silent(why)) => why.as_str().into(),
+        };
         let ended = known.trouble == Some(RunLinkError::Ended);
         let name = Value::from(self.name.as_str());
         let samples = known.history.to_json(since.unwrap_or(known.history.last() - VIEW));

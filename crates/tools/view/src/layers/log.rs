@@ -378,7 +378,8 @@ impl Counts {
             number.max(0) as u64 * RLP_CHARACTERS
         });
         let len = if rlp.ns.is_some() { RLP_CHARACTERS as usize } else { 0 };
-        let (number, note) = (rlp.ns.map(u64::from), rlp.text());
+        let number = rlp.ns.map(u64::from);
+        let note = rlp.text();
         Some(LayerRow { layer: LogLayer::Rlp, sender, act, number, len, position, note, ..row })
     }
 

@@ -105,7 +105,8 @@ impl Status {
             return;
         }
         for (number, (name, flow)) in self.names.iter().zip(network.flows(interface)).enumerate() {
-            let (place, effort) = ((interface, number), flow.account.total.effort);
+            let place = (interface, number);
+            let effort = flow.account.total.effort;
             let known = self.flows.iter().position(|line| line.place == place);
             if known.is_none() && (effort <= 0.0 || self.flows.len() >= FLOWS) {
                 continue;

@@ -52,7 +52,8 @@ impl RunView {
     /// Takes the windows that ended since.
     pub fn take_samples(&mut self, reply: Samples) {
         for sample in reply.samples {
-            let (link, flow) = (sample.link.clone(), sample.flow.clone().unwrap_or_default());
+            let link = sample.link.clone();
+            let flow = sample.flow.clone().unwrap_or_default();
             self.last = self.last.max(sample.t);
             let windows = self.windows.entry((link, flow)).or_default();
             if windows.len() >= KEPT {
@@ -119,7 +120,8 @@ impl RunView {
 
     fn head(&self) -> Paragraph<'_> {
         let RunStatus { t, changes, lateness: late, .. } = &self.status;
-        let (count, all) = (late.late_deliveries, late.delivered);
+        let count = late.late_deliveries;
+        let all = late.delivered;
         let mut text = format!(" {t:.0} s  changed {changes}  late {count} of {all}");
         if late.disturbed {
             text.push_str("  disturbed");
@@ -181,7 +183,8 @@ impl RunView {
 /// The rate, the queue, the delays and the losses of a window.
 fn of_window(sample: &Sample) -> String {
     let rate = sample.rate_bps * 1e-6;
-    let (dropped, entered) = (sample.dropped_in_all() as f64, sample.entered as f64);
+    let dropped = sample.dropped_in_all() as f64;
+    let entered = sample.entered as f64;
     let loss = if entered > 0.0 { 100.0 * (dropped / entered).clamp(0.0, 1.0) } else { 0.0 };
     let queue = sample.queue_packets;
     let mut text = format!("  {rate:.2} Mbps  queue {queue}  loss {loss:.1} %");
@@ -192,7 +195,8 @@ fn of_window(sample: &Sample) -> String {
         let [half, most, rare] = [delay.p50, delay.p95, delay.p99].map(|it| 1e3 * it);
         text.push_str(&format!("  delay {half:.2} / {most:.2} / {rare:.2} ms"));
     }
-    let (bits, again) = (sample.bits_inverted, sample.retransmitted);
+    let bits = sample.bits_inverted;
+    let again = sample.retransmitted;
     text.push_str(&format!("  bit errors {bits}  retransmitted {again}"));
     text
 }

@@ -68,7 +68,8 @@ fn a_short_block_comes_back_from_every_pattern_within_the_bound() {
             // Each place is right, wrong, or wrong and named as erased.
             let kind = |place: usize| pattern / 3_usize.pow(place as u32) % 3;
             let count = |which| (0..LENGTH).filter(|&place| kind(place) == which).count();
-            let (errors, erased) = (count(1), count(2));
+            let errors = count(1);
+            let erased = count(2);
             if 2 * errors + erased > 4 {
                 continue;
             }
@@ -94,7 +95,8 @@ fn of_the_words_with_two_errors_those_near_another_codeword_are_taken_for_it() {
         let mut wrong = 0;
         for value in 1..60_u8 {
             let mut block = good.clone();
-            let (one, other) = (usize::from(value) % 6, (usize::from(value) / 6 + 1) % 6);
+            let one = usize::from(value) % 6;
+            let other = (usize::from(value) / 6 + 1) % 6;
             block[one] ^= value;
             block[other] ^= value.rotate_left(3) | u8::from(one == other);
             let expected = nearest(&code.field, &roots, &block);

@@ -101,7 +101,8 @@ pub(super) struct Place {
 /// Returns the number of the first opportunity after `at`, counted from the start of the run.
 pub(super) fn after(times: &[u64], at: Instant) -> u64 {
     let Some(&period) = times.last() else { return 0 };
-    let (cycle, offset) = (at.as_nanos() / period, at.as_nanos() % period);
+    let cycle = at.as_nanos() / period;
+    let offset = at.as_nanos() % period;
     cycle * times.len() as u64 + times.partition_point(|&time| time <= offset) as u64
 }
 

@@ -43,7 +43,8 @@ fn a_scan_that_never_came_is_missing() {
     let of_one = |id: u8| [0xff, SOS, 0, 8, 1, id, 0, 0, 63, 0];
     let frame = plain.windows(2).position(|it| it == [0xff, 0xc0]).expect("a frame");
     let ids: Vec<u8> = (0..3).map(|at| plain[frame + 10 + 3 * at]).collect();
-    let (width, height) = (landscape().width() as usize / 8, landscape().height() as usize / 8);
+    let width = landscape().width() as usize / 8;
+    let height = landscape().height() as usize / 8;
     // Blocks without coefficients, in codes of the tables of luminance: 00 and 1010.
     let mut bits = Vec::new();
     for _ in 0..width * height {

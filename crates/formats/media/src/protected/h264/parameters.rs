@@ -86,7 +86,8 @@ fn sequence(bits: &mut Numbers<'_>) -> Option<(u32, SequenceSet)> {
     let profile = bits.take(8)?;
     bits.take(16)?;
     let number = bits.number().filter(|number| *number <= MOST_SEQUENCES)?;
-    let (mut colours, mut has_separate_planes) = (1, false);
+    let mut colours = 1;
+    let mut has_separate_planes = false;
     if WITH_COLOURS.contains(&profile) {
         colours = bits.number()?;
         if colours == 3 {
@@ -136,7 +137,8 @@ fn scaling_list(bits: &mut Numbers<'_>, size: usize) -> Option<()> {
     if !bits.flag()? {
         return Some(());
     }
-    let (mut last, mut next) = (8, 8);
+    let mut last = 8;
+    let mut next = 8;
     for _ in 0..size {
         if next != 0 {
             next = (last + bits.signed()?).rem_euclid(256);

@@ -19,7 +19,8 @@ fn send_urgently(mut socket: TcpStream) {
 
 /// Reads until the peer closes.
 fn read_all(mut end: End) -> Vec<u8> {
-    let (mut all, mut buffer) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut buffer = Vec::new();
     loop {
         match end.read(Instant::START, &mut buffer).expect("the peer is there") {
             Read::Data(data) => all.extend_from_slice(&data),

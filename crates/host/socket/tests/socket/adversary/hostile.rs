@@ -47,7 +47,8 @@ fn bursts(attack: &Attack, mut send: impl FnMut()) {
 
 /// Pings from addresses that wait for no answer: in turn that of the honest clients and any others.
 fn random_handshakes(attack: &Attack) {
-    let (spoofer, mut stream) = (Spoofer::new(), Stream::new(Seed(1), "handshakes"));
+    let spoofer = Spoofer::new();
+    let mut stream = Stream::new(Seed(1), "handshakes");
     let began = Instant::now();
     bursts(attack, || {
         let mut from = anyone(&mut stream);
@@ -69,7 +70,8 @@ fn spoofed_datagrams(attack: &Attack) {
         SapKind::Response,
         SapKind::Repair,
     ];
-    let (spoofer, mut stream) = (Spoofer::new(), Stream::new(Seed(2), "spoofed"));
+    let spoofer = Spoofer::new();
+    let mut stream = Stream::new(Seed(2), "spoofed");
     bursts(attack, || {
         let known = attack.honest.lock().expect("not poisoned").last().copied();
         let from = match known {
@@ -128,10 +130,15 @@ fn relayed(attack: &Attack, behaviour: Behaviour) {
         let outside = UdpSocket::bind(outside).expect("an address of the loopback");
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let (ended, stream) = (&ended, &mut stream);
-            let (client, passed, memory, largest) = (None, 0, VecDeque::new(), 0);
+            let ended = &ended;
+            let stream = &mut stream;
+            let client = None;
+            let passed = 0;
+            let memory = VecDeque::new();
+            let largest = 0;
             let mut relay = Relay { attack, behaviour, stream, client, passed, memory, largest };
-            let (inside, outside) = (&inside, &outside);
+            let inside = &inside;
+            let outside = &outside;
             scope.spawn(move || relay.run(inside, outside, ended));
             transfer(attack, door);
             ended.store(true, Ordering::Relaxed);

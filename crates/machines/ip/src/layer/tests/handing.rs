@@ -85,7 +85,8 @@ fn damage_that_reaches_beyond_a_fragment_ends_with_it() {
 #[test]
 fn fragments_over_ipv4_may_carry_what_would_be_a_header_over_ipv6() {
     let payload = Payload::from(vec![5; 1_000]);
-    let (src, dst) = ([10, 0, 0, 9].into(), [10, 0, 0, 1].into());
+    let src = [10, 0, 0, 9].into();
+    let dst = [10, 0, 0, 1].into();
     let header = Ipv4Repr::new(src, dst, Protocol::DESTINATION_OPTIONS, 1_000).expect("fits");
     let mut host = layer(false);
     for fragment in crate::fragment::cut_v4(&header, &payload, 576) {

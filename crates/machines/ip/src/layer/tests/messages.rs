@@ -14,7 +14,8 @@ fn message_v4(repr: &Icmpv4Repr, data: &[u8]) -> Frame {
 /// Returns an ICMPv6 message to the host from fd00::9, changed by `change` before its checksum is
 /// made.
 fn message_v6(repr: &Icmpv6Repr, data: &[u8]) -> Frame {
-    let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
+    let src = "fd00::9".parse();
+    let dst = "fd00::1".parse();
     let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
     let mut header = [0; 8];
     repr.emit(&mut header, &addresses, data);
@@ -64,7 +65,9 @@ fn news_about_a_packet_from_here_are_handed_up_and_teach_the_mtu_of_the_path() {
         if was_sent {
             let addresses = IpPacket::new(quoted).expect("a packet").addresses();
             let data = Bytes::from(vec![0; if mtu == 600 { 992 } else { 1_392 }]);
-            let (protocol, ecn, header) = (Protocol::UDP, Ecn::NotCapable, &[0; 8][..]);
+            let protocol = Protocol::UDP;
+            let ecn = Ecn::NotCapable;
+            let header = &[0; 8][..];
             let packet = Outbound { addresses, protocol, ecn, header, data };
             host.handle_send(NOW, packet).expect("a route");
             others = sent(&mut host).len() as u64;
@@ -86,7 +89,8 @@ fn news_about_a_packet_from_here_are_handed_up_and_teach_the_mtu_of_the_path() {
 
 #[test]
 fn a_message_of_no_known_kind_means_nothing() {
-    let (src, dst) = ("fd00::9".parse(), "fd00::1".parse());
+    let src = "fd00::9".parse();
+    let dst = "fd00::1".parse();
     let addresses = Addresses::V6 { src: src.expect("an address"), dst: dst.expect("an address") };
     // A solicitation of neighbours, behind which stands what an error would quote.
     let mut quoted = v6("fd00::9", Protocol::UDP, &[0; 8]).payload.to_bytes().to_vec();

@@ -29,7 +29,8 @@ fn wrong_words(count: usize, mut disturb: impl FnMut(&mut [Complex; 8], &mut Str
     let words = Words::new(4).unwrap();
     let random = &mut Stream::new(Seed(2), "words");
     let wrong = (0..count).filter(|_| {
-        let (index, turn) = (random.below(4) as usize, random.below(4) as u8);
+        let index = random.below(4) as usize;
+        let turn = random.below(4) as u8;
         let mut chips = words.words[index].map(|turns| turned((1.0, 0.0), turns + turn));
         disturb(&mut chips, random);
         words.likeliest(&chips) != (index, turn)
@@ -56,10 +57,12 @@ fn a_frame_of_equal_strength_disturbs_words_as_noise_a_third_stronger_does_or_mo
     let frame = wrong_words(WORDS, |chips, random| {
         let mut sent = Vec::with_capacity(24);
         for _ in 0..3 {
-            let (word, turn) = (other.words[random.below(4) as usize], random.below(4) as u8);
+            let word = other.words[random.below(4) as usize];
+            let turn = random.below(4) as u8;
             sent.extend(word.map(|turns| turned((1.0, 0.0), turns + turn)));
         }
-        let (late, first) = (random.unit(), random.below(8) as usize);
+        let late = random.unit();
+        let first = random.below(8) as usize;
         let (sine, cosine) = (random.unit() * core::f64::consts::TAU).sin_cos();
         for (chip, pair) in chips.iter_mut().zip(sent[first..].windows(2)) {
             let re = (1.0 - late) * pair[0].0 + late * pair[1].0;

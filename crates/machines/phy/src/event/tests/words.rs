@@ -48,7 +48,8 @@ impl Words {
     }
 
     fn of_chain(rate: PhyRate, snr: f64, frames: usize) -> Self {
-        let (mut source, mut random) = (Source::new(rate), Stream::new(Seed(5), "words"));
+        let mut source = Source::new(rate);
+        let mut random = Stream::new(Seed(5), "words");
         let mut words = Self::new(rate);
         for _ in 0..frames {
             let mut places = Vec::new();

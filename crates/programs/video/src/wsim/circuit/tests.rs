@@ -126,7 +126,8 @@ fn udp_lite_loses_fewer_packets_than_udp() {
     for seed in 1..=10 {
         let errors = bursts(seed);
         let literal = protocols.map(|protocol| {
-            let (corruption, seed) = (crate::wsim::BlockCorruption::Fifth, Seed(seed));
+            let corruption = crate::wsim::BlockCorruption::Fifth;
+            let seed = Seed(seed);
             let config = crate::wsim::LiteralConfig { protocol, adu: 242, corruption, seed };
             crate::wsim::literal(&config, &slices, &errors, 0).loss()
         });
