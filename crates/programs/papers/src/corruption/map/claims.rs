@@ -131,11 +131,7 @@ fn nothing_gained(map: &Map) -> Claim {
         map.ratio(&map.with_usable(0.0, POOR), EXTENDED, NONE),
         Band::near(1.0, ALIKE, "a tenth"),
     )
-    .undecided()
-    .because(
-        "where one packet in ten and more is lost, what a transfer delivers differs so much from \
-         seed to seed that ten do not show a difference of less than a fifth",
-    )
+    .left_open()
 }
 
 //= S4.22
@@ -187,6 +183,12 @@ fn modes(map: &Map) -> Claim {
             Band::near(1.0, ALIKE, "a tenth"),
         )
     })
+    .recorded(Verdict::InPart)
+    .left_open()
+    .because(
+        "draft-safe names a damaged segment beyond a hole only once the stream reaches it, which \
+         costs a third of the rate where a fifth is damaged",
+    )
 }
 
 //= S4.27
@@ -211,6 +213,11 @@ fn polled(map: &Map) -> Claim {
             "rate with losses of the link, over that without",
             map.ratio(&map.of(Channel::Polled), LOSSES, EXTENDED),
             Band::near(1.0, ALIKE, "a tenth"),
+        )
+        .undecided()
+        .because(
+            "nobody names a retransmission that is lost, so that the timer decides; with rack=on \
+             it does not",
         )
 }
 
@@ -251,8 +258,8 @@ fn neighbour(map: &Map) -> Claim {
             let band = Band::near(1.0, ALIKE, "a tenth");
             claim.compare(REACTIONS[reaction].0, beside(map, 2, reaction), band)
         })
-        .recorded(Verdict::InPart)
-        .because("with the reaction as to a loss the ordinary flow may gain a tenth, for ten seeds")
+        .undecided()
+        .because("both intervals reach a little below nine tenths: ten seeds do not tell")
 }
 
 //= S4.28
