@@ -216,7 +216,7 @@ fn polled(map: &Map) -> Claim {
         )
         .undecided()
         .because(
-            "nobody names a retransmission that is lost, so that the timer decides; with rack=on \
+            "no report names a retransmission that is lost, so that the timer decides; with rack=on \
              it does not",
         )
 }
