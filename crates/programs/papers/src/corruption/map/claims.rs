@@ -216,8 +216,8 @@ fn polled(map: &Map) -> Claim {
         )
         .undecided()
         .because(
-            "no report names a retransmission that is lost, so that the timer decides; with rack=on \
-             it does not",
+            "no report names a retransmission that is lost, so that the timer decides; with \
+             rack=on it does not",
         )
 }
 
