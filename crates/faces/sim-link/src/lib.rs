@@ -47,3 +47,7 @@ pub use error::SimError;
 pub use link::{SimCounts, SimDelivery, SimEnd, SimLink};
 pub use settings::SimSettings;
 pub use windfall_wire_net::Ecn;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

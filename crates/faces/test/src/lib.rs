@@ -58,3 +58,7 @@ pub use link::Link;
 pub use running::RunningLink;
 pub use settings::Change;
 pub use station::Station;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

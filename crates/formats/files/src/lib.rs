@@ -7,3 +7,7 @@
 pub mod packet_script;
 pub mod pcapng;
 pub mod traces;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! Pictures that tolerate damage: the exact part of a JPEG, and the quality of a damaged one.
 //!
 //! - [`Picture`]: rows of colours, compared by [`psnr`](Picture::psnr) and [`ssim`](Picture::ssim).
-//! - [`landscape`]: a sample picture, the same on every host.
+//! - [`landscape()`]: a sample picture, the same on every host.
 //! - [`Jpeg`]: a picture as a header and entropy-coded segments between restart markers; [`Layout`]
 //!   is the exact part, [`Arrived`] the received data.
 //! - [`exact_ranges`], [`intolerable`], [`is_entropy_coded`]: the structure of files as they are,

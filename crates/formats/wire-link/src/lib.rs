@@ -50,3 +50,7 @@ pub enum HeaderError {
     #[error("the field {0} has an illegal value")]
     Field(&'static str),
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

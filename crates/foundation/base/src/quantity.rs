@@ -80,12 +80,14 @@ fn own_spelling(unit: &str) -> &str {
 /// Implements serde by way of the textual form; numbers are accepted in the bare unit.
 macro_rules! serde_by_text {
     ($type:ty, $expecting:literal) => {
+        #[cfg(feature = "serde")]
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
+        #[cfg(feature = "serde")]
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Visitor;

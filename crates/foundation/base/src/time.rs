@@ -5,17 +5,13 @@ use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use core::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use crate::quantity::{ParseUnitError, parse_quantity, serde_by_text};
 
 /// A point in time, in nanoseconds since the run began.
 ///
 /// There is no value for "never": use `Option<Instant>`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Instant(u64);
 
 /// A span of time, in nanoseconds. Text carries a unit (`5ms`, `1.5s`); a bare number is in ms.

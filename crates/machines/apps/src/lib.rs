@@ -33,3 +33,7 @@ pub use sender::{Cbr, SenderConfig, Spray};
 pub use sink::{Sink, SinkConfig};
 pub use spacing::{Departures, Pace, Spacing};
 pub use spread::Spread;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

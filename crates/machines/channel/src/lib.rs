@@ -32,3 +32,7 @@ pub use medium::{
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;
 pub use surroundings::Surroundings;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -5,3 +5,7 @@
 
 pub mod ppp;
 pub mod rlp;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

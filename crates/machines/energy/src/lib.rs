@@ -22,3 +22,7 @@ pub use error::EnergyError;
 pub use model::EnergyModel;
 pub use presets::PRESETS;
 pub use station::{StationEnergy, StationUsage, joules_per_byte};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,3 +19,7 @@ pub use layer::{IpConfig, IpDatagram, IpInterfaceConfig, IpSendError, Layer, Out
 pub use report::{ErrorReport, HeaderFault, Problem};
 pub use route::{RouteEntry, RouteSource, RoutingTable, SharedRoutes, is_group};
 pub use route_metric::RouteMetric;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

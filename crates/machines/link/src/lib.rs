@@ -33,3 +33,7 @@ pub use pipe::{LeastTime, Pipe, PipeConfig};
 pub use repair::{RepairConfig, RepairReceiver, RepairSender};
 pub use stop_and_wait::StopAndWait;
 pub use window::{Pulled, Window};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -13,3 +13,7 @@ pub mod wifi;
 
 pub use client::Client;
 pub use windfall_wire_link::wavelan::{Address, Feedback};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

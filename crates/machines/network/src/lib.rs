@@ -27,3 +27,7 @@ pub use watchdog::Stall;
 /// An element of a network: an interface, a medium or a station. Numbered in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ElementId(pub u32);
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,3 +12,7 @@ pub mod formula;
 pub mod noise;
 pub mod ofdm;
 pub mod soft;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,5 +38,9 @@ pub use packet_queue::PacketQueue;
 pub use scheduler::{FlowConfig, FlowError, Scheduler, Service};
 pub use waiting::{Inspect, Inspection, Join, QueueVerdict, Waiting};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests;

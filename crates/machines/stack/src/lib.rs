@@ -25,3 +25,7 @@ pub use serial::{SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFra
 pub use windfall_mac::wifi::radio::Airtime;
 pub use windfall_mac::wifi::{Contention, Rest};
 pub use windfall_wire_net::Protocol;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

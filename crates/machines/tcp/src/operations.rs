@@ -2,13 +2,12 @@
 
 use core::ops::AddAssign;
 
-use serde::Serialize;
-
 /// Defines the counters and the operations on all of them, so that none is left out.
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// The number of times that each step of processing was taken.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         pub struct Operations {
             $($(#[$doc])* pub $name: u64,)*
         }

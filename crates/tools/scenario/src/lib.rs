@@ -73,3 +73,7 @@ pub use windfall_settings::policy::PolicyName;
 pub use windfall_settings::tcp::{
     TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

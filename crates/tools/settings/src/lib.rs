@@ -5,3 +5,7 @@
 
 pub mod policy;
 pub mod tcp;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
