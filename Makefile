@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants install lighttpd traces tables page pictures simulated-time
+.PHONY: demo test ci bench mutants packages semver install lighttpd traces tables page pictures simulated-time
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -29,6 +29,17 @@ mutants:
 	@test -n "$(CRATE)" || { echo 'which crate? make mutants CRATE=queue' >&2; exit 1; }
 	@CARGO_TARGET_DIR='$(CURDIR)/target/mutants' cargo mutants --output target \
 	  --package windfall-$(CRATE) --sharding round-robin $(SHARD:%=--shard %)
+
+# Packages the crates for a registry, without uploading them, and checks what the packages contain.
+packages:
+	@cargo xtask publish --dry-run
+
+# Compares the interfaces of the published crates with those of the last version that has a tag, or
+# with those of a revision: `make semver SINCE=v0.1.0`.
+semver:
+	@cargo semver-checks --version >/dev/null 2>&1 || \
+	  { echo 'make semver needs cargo-semver-checks: cargo install cargo-semver-checks --locked' >&2; exit 1; }
+	@cargo xtask semver $(SINCE)
 
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).
 install:

@@ -11,6 +11,7 @@ mod links;
 mod modules;
 mod names;
 mod phrases;
+mod published;
 mod unused;
 mod versions;
 mod words;
@@ -71,6 +72,7 @@ fn check(workspace: &Workspace) -> Vec<Breach> {
         versions::check,
         names::check,
         phrases::check,
+        published::check,
     ];
     rules.iter().flat_map(|rule| rule(workspace)).collect()
 }

@@ -41,12 +41,18 @@ impl File {
 }
 
 /// One package of the workspace, and the packages of the workspace that it names.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
     /// The package's name.
     pub(crate) name: String,
+    /// The version that its manifest gives it.
+    pub(crate) version: String,
     /// Its folder from the root.
     pub(crate) folder: String,
+    /// Set if a registry may get it.
+    pub(crate) published: bool,
+    /// The fields for readers of a registry that its manifest does not have.
+    pub(crate) unsaid: Vec<&'static str>,
     /// The dependencies, except for tests.
     pub(crate) dependencies: Vec<String>,
     /// The dependencies of tests.
@@ -56,6 +62,10 @@ pub(crate) struct Package {
     /// Every dependency, also those from outside and of build scripts, as code names it.
     pub(crate) imports: Vec<String>,
 }
+
+/// The fields of a manifest for readers of a registry.
+const FIELDS: [&str; 6] =
+    ["description", "license", "readme", "rust_version", "keywords", "categories"];
 
 /// Folders of what is made from the sources.
 const MADE: [&str; 2] = ["target", "out"];
@@ -137,7 +147,16 @@ fn packages(metadata: &str) -> Result<Vec<Package>, String> {
         let folder = manifest.trim_start_matches(root).trim_start_matches('/');
         let folder = folder.trim_end_matches("/Cargo.toml").to_owned();
         let name = package["name"].as_str().unwrap_or_default().to_owned();
-        let mut it = Package { name, folder, ..Package::default() };
+        let version = package["version"].as_str().unwrap_or_default().to_owned();
+        // Without a list any registry may get it.
+        let published = package["publish"].as_array().is_none_or(|list| !list.is_empty());
+        let is_unsaid = |field: &&str| match &package[*field] {
+            Value::String(text) => text.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            _ => true,
+        };
+        let unsaid = FIELDS.into_iter().filter(is_unsaid).collect();
+        let mut it = Package { name, version, folder, published, unsaid, ..Package::default() };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let name = dependency["rename"].as_str().or(dependency["name"].as_str());
             it.imports.extend(name.map(|name| name.replace('-', "_")));

@@ -31,8 +31,7 @@ fn package(name: &str, dependencies: &[&str], dev: &[&str]) -> Package {
         folder: format!("crates/{}", home(name)),
         dependencies: own(dependencies),
         dev_dependencies: own(dev),
-        foreign: Vec::new(),
-        imports: Vec::new(),
+        ..Package::default()
     }
 }
 
