@@ -13,8 +13,8 @@ use windfall_queue::{Discipline, FlowConfig, Scheduler, Service};
 const DECISIONS: usize = 100_000;
 
 fn main() {
-    for discipline in [Discipline::ElfPackets, Discipline::Elf, Discipline::Wfq, Discipline::Wrr] {
-        let unit = if discipline == Discipline::Elf { 0.003 } else { 1.0 };
+    for discipline in [Discipline::ELF_PACKETS, Discipline::ELF, Discipline::WFQ, Discipline::WRR] {
+        let unit = if discipline == Discipline::ELF { 0.003 } else { 1.0 };
         for (name, make) in MIXES {
             let mut few = Busy::new(discipline, 10, unit, make);
             let mut many = Busy::new(discipline, 10_000, unit, make);

@@ -1,22 +1,20 @@
-//! The disciplines by name, and the machine of each.
+//! The disciplines: one file for each scheduler, which has their rows of the table too.
+//!
+//! - [`fifo`], [`priority`]: the order of arrival, the order of flows.
+//! - [`deficit`]: deficit round robin.
+//! - [`elf`]: effort-limited fairness, and fair queueing.
+
+pub mod deficit;
+pub mod elf;
+pub mod fifo;
+pub mod priority;
 
 use core::fmt;
 use core::str::FromStr;
 
 use windfall_base::ParseUnitError;
 
-use crate::deficit::Deficit;
-use crate::elf::{Elf, Memory};
-use crate::fifo::Fifo;
-use crate::priority::Priority;
 use crate::scheduler::Scheduler;
-
-/// The greatest lag that ELF makes good on a link, in seconds of the link for each unit of weight.
-///
-/// Spells of errors on a radio last for seconds, and a flow gets back what it lost in one. After a
-/// path was dead for minutes others would pay for as long again, and longer at a power factor near
-/// 1: at most for LAG / (P − 1), 50 s for best effort.
-const LAG: f64 = 10.0;
 
 /// The unit of effort and outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,94 +27,104 @@ pub enum Measure {
     AirTime,
 }
 
-/// In which order flows are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Discipline {
-    /// In the order of arrival, whatever the flow.
-    Fifo,
-    /// Weighted round robin, packet by packet.
-    Wrr,
-    /// Weighted fair queueing of bytes.
-    Wfq,
-    /// In the order in which flows were added; packets of no flow come last.
-    Priority,
-    /// Air time in proportion to weights, by deficit round robin.
-    Airtime,
-    /// Effort-limited fairness in air time.
-    #[default]
-    Elf,
-    /// Effort-limited fairness in packets, as in the paper's section 7.
-    ElfPackets,
+impl Measure {
+    /// Returns the typical cost of an attempt, to within some powers of ten.
+    const fn typical_cost(self) -> f64 {
+        match self {
+            Self::Packets => 1.0,
+            Self::Bytes => 1_000.0,
+            Self::AirTime => 1e-4,
+        }
+    }
+}
+
+/// The part of a link without errors that a busy flow gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// The share of its weight. Reserved flows come first, up to their reservations.
+    ByWeight,
+    /// What it sends, in the order of arrival.
+    ByArrival,
+    /// All that the flows that were added before it leave.
+    ByRank,
+}
+
+/// In which order flows are served: a row of the table of disciplines; equal if the names are.
+#[derive(Clone, Copy)]
+pub struct Discipline {
+    /// The name in options and scenarios.
+    pub name: &'static str,
+    /// The unit of its effort and outcome.
+    pub measure: Measure,
+    /// The parts of the link that its flows get.
+    pub sharing: Sharing,
+    /// Makes a scheduler without flows; the number is the typical cost of an attempt.
+    pub scheduler: fn(f64) -> Box<dyn Scheduler>,
 }
 
 impl Discipline {
-    /// All disciplines, in the order of the documents.
-    pub const ALL: [Self; 7] = [
-        Self::Fifo,
-        Self::Wrr,
-        Self::Wfq,
-        Self::Priority,
-        Self::Airtime,
-        Self::Elf,
-        Self::ElfPackets,
-    ];
+    /// In the order of arrival, whatever the flow.
+    pub const FIFO: Self = fifo::FIFO;
+    /// Weighted round robin, packet by packet.
+    pub const WRR: Self = deficit::WRR;
+    /// Weighted fair queueing of bytes.
+    pub const WFQ: Self = elf::WFQ;
+    /// In the order in which flows were added; packets of no flow come last.
+    pub const PRIORITY: Self = priority::PRIORITY;
+    /// Air time in proportion to weights, by deficit round robin.
+    pub const AIRTIME: Self = deficit::AIRTIME;
+    /// Effort-limited fairness in air time.
+    pub const ELF: Self = elf::ELF;
+    /// Effort-limited fairness in packets, as in the paper's section 7.
+    pub const ELF_PACKETS: Self = elf::ELF_PACKETS;
 
-    /// Its name in options and scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Wrr => "wrr",
-            Self::Wfq => "wfq",
-            Self::Priority => "priority",
-            Self::Airtime => "airtime",
-            Self::Elf => "elf",
-            Self::ElfPackets => "elf-packets",
-        }
-    }
+    /// The disciplines of this crate, in the order of the documents.
+    pub const BUILT_IN: &[Self] = &[
+        Self::FIFO,
+        Self::WRR,
+        Self::WFQ,
+        Self::PRIORITY,
+        Self::AIRTIME,
+        Self::ELF,
+        Self::ELF_PACKETS,
+    ];
 
     /// Returns `true` if it serves reserved flows first, up to their reservations.
     #[must_use]
     pub const fn keeps_reservations(self) -> bool {
-        !matches!(self, Self::Fifo | Self::Priority)
+        matches!(self.sharing, Sharing::ByWeight)
     }
 
-    /// The unit of its effort and outcome.
-    #[must_use]
-    pub const fn measure(self) -> Measure {
-        match self {
-            Self::Wrr | Self::ElfPackets => Measure::Packets,
-            Self::Wfq => Measure::Bytes,
-            Self::Fifo | Self::Priority | Self::Airtime | Self::Elf => Measure::AirTime,
-        }
-    }
-
-    /// A scheduler without flows.
-    ///
-    /// Fair queueing is effort-limited fairness whose limit is the share itself: every power
-    /// factor counts as 1.
+    /// Creates a scheduler without flows.
     #[must_use]
     pub fn build(self) -> Box<dyn Scheduler> {
-        // The typical cost of an attempt, to within some powers of ten.
-        let unit = match self.measure() {
-            Measure::Packets => 1.0,
-            Measure::Bytes => 1_000.0,
-            Measure::AirTime => 1e-4,
-        };
-        match self {
-            Self::Fifo => Box::new(Fifo::default()),
-            Self::Priority => Box::new(Priority::default()),
-            Self::Wrr | Self::Airtime => Box::new(Deficit::new(unit)),
-            Self::Wfq => Box::new(Elf::without_power(unit)),
-            Self::Elf => Box::new(Elf::new(Memory { lag: LAG, ..Memory::default() }, unit)),
-            Self::ElfPackets => Box::new(Elf::new(Memory::default(), unit)),
-        }
+        (self.scheduler)(self.measure.typical_cost())
+    }
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::ELF
+    }
+}
+
+impl PartialEq for Discipline {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Discipline {}
+
+impl fmt::Debug for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
 impl fmt::Display for Discipline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }
 
@@ -124,8 +132,10 @@ impl FromStr for Discipline {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        Self::ALL.into_iter().find(|discipline| discipline.name() == text.trim()).ok_or_else(|| {
-            let fix = "use fifo, wrr, wfq, priority, airtime, elf or elf-packets";
+        Self::BUILT_IN.iter().copied().find(|it| it.name == text.trim()).ok_or_else(|| {
+            let names: Vec<_> = Self::BUILT_IN.iter().map(|it| it.name).collect();
+            let (last, others) = names.split_last().unwrap_or((&"", &[]));
+            let fix = format!("use {} or {last}", others.join(", "));
             ParseUnitError::new("queue discipline", text, fix)
         })
     }

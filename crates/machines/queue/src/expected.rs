@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use windfall_base::{Duration, Instant};
 
-use crate::discipline::{Discipline, Measure};
+use crate::discipline::{Discipline, Measure, Sharing};
 use crate::scheduler::FlowConfig;
 
 /// A flow that has packets for as long without a break is limited by the link.
@@ -96,7 +96,7 @@ impl Expectations {
         }
         let FlowConfig { weight, reserved, .. } = claimant.config;
         // Flows that take turns by packets have link time by the length of these.
-        let by_packets = self.discipline.measure() == Measure::Packets && !reserved;
+        let by_packets = self.discipline.measure == Measure::Packets && !reserved;
         claimant.weight = if by_packets { weight * bytes.max(1) as f64 } else { weight };
         claimant.since = now;
         claimant.clocks = self.clocks;
@@ -111,7 +111,7 @@ impl Expectations {
             self.flows[flow].packet = effort / f64::from(count);
         }
         self.clocks.effort += effort;
-        if self.discipline == Discipline::Priority
+        if self.discipline.sharing == Sharing::ByRank
             && let Some(&first) = self.busy.first()
         {
             self.flows[first].first += effort;
@@ -174,16 +174,18 @@ impl Expectations {
         if now.saturating_since(*since) < BUSY {
             return outcome + lost;
         }
-        match self.discipline {
-            Discipline::Priority => *first,
+        match self.discipline.sharing {
+            Sharing::ByRank => *first,
             // Packets keep their order: all flows would be faster alike.
-            Discipline::Fifo => {
+            Sharing::ByArrival => {
                 let effort = self.clocks.effort - clocks.effort;
                 let all = self.clocks.outcome - clocks.outcome;
                 if all > 0.0 { (outcome / all) * effort } else { effort }
             }
-            _ if config.reserved => weight * (self.clocks.reserved - clocks.reserved),
-            _ => weight * (self.clocks.rest - clocks.rest),
+            Sharing::ByWeight if config.reserved => {
+                weight * (self.clocks.reserved - clocks.reserved)
+            }
+            Sharing::ByWeight => weight * (self.clocks.rest - clocks.rest),
         }
     }
 }

@@ -4,8 +4,7 @@
 //! and takes the head of that flow's queue.
 //!
 //! - [`PacketQueue`]: the packets of one flow or of all, and what keeps it short ([`Management`]).
-//! - [`Discipline`]: the schedulers by name.
-//! - [`fifo`], [`priority`], [`deficit`], [`elf`]: one machine each.
+//! - [`Discipline`]: the schedulers by name, and one machine each.
 //! - [`expected`]: what flows could expect of a link without errors.
 //! - [`share`], [`admission`]: what the last of them promises, and what may be promised.
 
@@ -13,25 +12,21 @@ pub mod account;
 pub mod admission;
 mod backlog;
 mod codel;
-pub mod deficit;
 pub mod discipline;
-pub mod elf;
 pub mod expected;
 mod fair;
-pub mod fifo;
 mod levels;
 mod limits;
 pub mod management;
 mod packet_queue;
 mod pie;
-pub mod priority;
 pub mod scheduler;
 pub mod share;
 mod single;
 mod waiting;
 
 pub use account::Account;
-pub use discipline::{Discipline, Measure};
+pub use discipline::{Discipline, Measure, Sharing};
 pub use limits::Limits;
 pub use management::Management;
 pub use packet_queue::PacketQueue;

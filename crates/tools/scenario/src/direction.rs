@@ -9,7 +9,7 @@ use windfall_channel::{
 use windfall_link::{Arq, RepairConfig};
 use windfall_settings::policy::PolicyName;
 
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
 use crate::settings::{RowMetadata, Settings, settings};
 use crate::value::Choice;
 use crate::values::{Get, value_if_set};
@@ -290,11 +290,9 @@ settings! {
         "accept-damaged" accept_damaged: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
         }
-        /// Queue before the link: fifo, wrr, wfq, priority, airtime, elf or elf-packets, and its
-        /// length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets that find N
-        /// waiting; "elf,100,mark:20" is all of these; drophead, codel, pie or fq-codel in place of
-        /// droptail, with target:5ms, interval:100ms or noecn, keeps it short
+        /// Queue before the link: its discipline, its length, and what keeps it short
         "queue" queue: Queue {
+            doc: queue::HELP,
             value: "QUEUE", example: "wfq,100,64kB", default: "elf,1000",
             short: "Length of the queue, or its discipline", metadata: Some(AppliesTo::Sender),
         }

@@ -8,6 +8,30 @@ use core::str::FromStr;
 
 use windfall_base::{ByteCount, Duration, ParseUnitError};
 use windfall_queue::{Discipline, Limits, Management};
+use windfall_settings::text::ConstText;
+
+/// The names of the disciplines, `last` before the last of them.
+const fn disciplines(last: &str) -> ConstText<256> {
+    let all = Discipline::BUILT_IN;
+    let (mut text, mut at) = (ConstText::EMPTY, 0);
+    while at < all.len() {
+        text = text.with_item((at, all.len()), all[at].name, last);
+        at += 1;
+    }
+    text
+}
+
+/// The description of the setting.
+pub(crate) const HELP: &str = {
+    const TEXT: ConstText<1024> =
+        ConstText::EMPTY.with("Queue before the link: ").with(disciplines(" or ").as_str()).with(
+            ", and its length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets \
+             that find N waiting; \"elf,100,mark:20\" is all of these; drophead, codel, pie or \
+             fq-codel in place of droptail, with target:5ms, interval:100ms or noecn, keeps it \
+             short",
+        );
+    TEXT.as_str()
+};
 
 /// The queue before a link: in which order flows are served, how long it may become, and from which
 /// length on it marks.
@@ -99,10 +123,15 @@ impl FromStr for Queue {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let fix = "write a discipline (fifo, wrr, wfq, priority, airtime, elf, elf-packets), what \
-                   keeps it short (droptail, drophead, codel, pie, fq-codel), packets from 1 to \
-                   4294967295, bytes with a unit, mark:N, infinite, or several: \"wfq,64kB\"";
-        let refused = || ParseUnitError::new("queue", text, fix);
+        let refused = || {
+            let fix = format!(
+                "write a discipline ({}), what keeps it short (droptail, drophead, codel, pie, \
+                 fq-codel), packets from 1 to 4294967295, bytes with a unit, mark:N, infinite, or \
+                 several: \"wfq,64kB\"",
+                disciplines(", ").as_str()
+            );
+            ParseUnitError::new("queue", text, fix)
+        };
         let mut queue = Self::default();
         let mut parameters: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim) {

@@ -152,6 +152,7 @@ impl<T: Settings> Setting<T> {
     /// A row for a field of this type that has no texts yet.
     pub(crate) const fn of_field<V: Value>(
         name: &'static str,
+        doc: &'static str,
         field: fn(&T) -> &dyn SettingField,
         field_mut: fn(&mut T) -> &mut dyn SettingField,
         copy: fn(&mut T, &T),
@@ -164,7 +165,7 @@ impl<T: Settings> Setting<T> {
             kind: V::KIND,
             words: V::words,
             example: "",
-            doc: "",
+            doc,
             detail: "",
             default: "",
             unset: "",
@@ -496,11 +497,11 @@ macro_rules! settings {
 
             const TABLE: &'static [$crate::settings::Setting<Self>] = &[$($(
                 $crate::settings::Setting {
-                    doc: concat!($($required_help),+),
                     is_required: true,
                     $($required_property: $required_value,)*
                     ..$crate::settings::Setting::of_field::<$required_type>(
                         $required_key,
+                        concat!($($required_help),+),
                         |object| &object.$required,
                         |object| &mut object.$required,
                         |to, from| to.$required.clone_from(&from.$required),
@@ -509,10 +510,10 @@ macro_rules! settings {
                 },
             )*)? $(
                 $crate::settings::Setting {
-                    doc: concat!($($help),+),
                     $($property: $value,)*
                     ..$crate::settings::Setting::of_field::<$type>(
                         $key,
+                        concat!($($help),+),
                         |object| &object.$field,
                         |object| &mut object.$field,
                         |to, from| to.$field.clone_from(&from.$field),

@@ -59,12 +59,12 @@ fn recovery(discipline: Discipline, dead: f64) -> f64 {
 //= S3.42
 #[test]
 fn after_a_path_was_dead_for_minutes_the_others_pay_for_less_than_two() {
-    let brief = recovery(Discipline::Elf, 10.0);
-    let long = recovery(Discipline::Elf, 600.0);
+    let brief = recovery(Discipline::ELF, 10.0);
+    let long = recovery(Discipline::ELF, 600.0);
     assert!((20.0..70.0).contains(&brief), "a spell of seconds is made good: {brief}");
     assert!(long < 120.0, "{long} seconds");
     // The paper's own scheduler makes everything good.
-    let slots = recovery(Discipline::ElfPackets, 600.0);
+    let slots = recovery(Discipline::ELF_PACKETS, 600.0);
     assert!(slots > 1_000.0, "{slots}");
 }
 
@@ -73,11 +73,11 @@ fn after_a_path_was_dead_for_minutes_the_others_pay_for_less_than_two() {
 fn fair_disciplines_share_effort_by_weight() {
     let weights = [1.0, 2.0, 5.0];
     for (discipline, costs) in [
-        (Discipline::Wrr, [1.0, 1.0, 1.0]),
-        (Discipline::ElfPackets, [1.0, 1.0, 1.0]),
-        (Discipline::Wfq, [1_500.0, 40.0, 700.0]),
-        (Discipline::Airtime, [0.015, 0.001, 0.004]),
-        (Discipline::Elf, [0.015, 0.001, 0.004]),
+        (Discipline::WRR, [1.0, 1.0, 1.0]),
+        (Discipline::ELF_PACKETS, [1.0, 1.0, 1.0]),
+        (Discipline::WFQ, [1_500.0, 40.0, 700.0]),
+        (Discipline::AIRTIME, [0.015, 0.001, 0.004]),
+        (Discipline::ELF, [0.015, 0.001, 0.004]),
     ] {
         let total = 40_000.0 * costs[0];
         let shares = shares(discipline, &weights, &costs, total);
@@ -99,7 +99,7 @@ fn shares_of(scheduler: &mut dyn Scheduler, busy: &[usize]) -> [f64; 4] {
 //= S3.33
 #[test]
 fn reserved_flows_come_first_where_reservations_are_kept() {
-    for discipline in Discipline::ALL.into_iter().filter(|it| it.keeps_reservations()) {
+    for discipline in Discipline::BUILT_IN.iter().filter(|it| it.keeps_reservations()) {
         let mut scheduler = discipline.build();
         let reserve = |weight| FlowConfig { weight, power_factor: 1.0, reserved: true };
         for config in [flow(1.0), reserve(0.5), flow(3.0), reserve(0.1)] {
@@ -117,13 +117,13 @@ fn reserved_flows_come_first_where_reservations_are_kept() {
             assert!(shares.iter().zip(expected).all(is_near), "{discipline} {busy:?}: {shares:?}");
         }
     }
-    let kept = Discipline::ALL.map(Discipline::keeps_reservations);
-    assert_eq!(kept, [false, true, true, false, true, true, true]);
+    let kept = Discipline::BUILT_IN.iter().map(|it| it.keeps_reservations());
+    assert_eq!(kept.collect::<Vec<_>>(), [false, true, true, false, true, true, true]);
 }
 
 #[test]
 fn packets_leave_a_fifo_as_they_came() {
-    let mut fifo = Discipline::Fifo.build();
+    let mut fifo = Discipline::FIFO.build();
     for weight in [1.0, 9.0] {
         fifo.add(flow(weight)).unwrap();
     }
@@ -141,7 +141,7 @@ fn packets_leave_a_fifo_as_they_came() {
 
 #[test]
 fn whoever_was_added_first_has_priority() {
-    let mut priority = Discipline::Priority.build();
+    let mut priority = Discipline::PRIORITY.build();
     for _ in 0..3 {
         priority.add(flow(1.0)).unwrap();
     }
@@ -169,7 +169,7 @@ fn turns(scheduler: &mut dyn Scheduler, costs: &[f64], turns: usize) -> Vec<usiz
 
 #[test]
 fn in_a_round_each_flow_has_what_its_weight_says() {
-    let mut wrr = Discipline::Wrr.build();
+    let mut wrr = Discipline::WRR.build();
     for weight in [1.0, 2.0, 100.0, 200.0] {
         wrr.add(flow(weight)).unwrap();
     }
@@ -180,7 +180,7 @@ fn in_a_round_each_flow_has_what_its_weight_says() {
     assert_eq!(turns(&mut *wrr, &[1.0; 4], 6), [1, 1, 0, 1, 1, 0]);
 
     // Rounds are as short as the least weight allows: an attempt, not one for each unit of weight.
-    let mut wrr = Discipline::Wrr.build();
+    let mut wrr = Discipline::WRR.build();
     for weight in [100.0, 200.0] {
         let flow = wrr.add(flow(weight)).unwrap();
         wrr.arrive(flow);
@@ -191,7 +191,7 @@ fn in_a_round_each_flow_has_what_its_weight_says() {
 #[test]
 fn a_costly_attempt_is_paid_off_in_rounds_as_short_as_before() {
     for cost in [2.0, 8.0] {
-        let mut drr = Discipline::Wrr.build();
+        let mut drr = Discipline::WRR.build();
         for weight in [0.5, 1.0, 1.0] {
             let flow = drr.add(flow(weight)).unwrap();
             drr.arrive(flow);
@@ -208,15 +208,15 @@ fn a_costly_attempt_is_paid_off_in_rounds_as_short_as_before() {
 
 #[test]
 fn only_effort_limited_fairness_knows_lag() {
-    for discipline in Discipline::ALL {
+    for &discipline in Discipline::BUILT_IN {
         let mut scheduler = discipline.build();
         let flow = scheduler.add(flow(1.0)).unwrap();
         scheduler.arrive(flow);
         scheduler.charge(flow, Service { effort: 3.0, outcome: 0.0 });
         // At a power factor of 1.5, or of 1 where it means nothing.
-        let lag = match discipline {
-            Discipline::Elf | Discipline::ElfPackets => 2.0,
-            Discipline::Wfq => 3.0,
+        let lag = match discipline.name {
+            "elf" | "elf-packets" => 2.0,
+            "wfq" => 3.0,
             _ => 0.0,
         };
         assert!((scheduler.lag(flow) - lag).abs() < 1e-12, "{discipline}");
@@ -243,23 +243,23 @@ fn only_effort_limited_fairness_makes_up_for_errors() {
         }
         efforts[0] / efforts[1]
     };
-    assert!((efforts(Discipline::Airtime) - 1.0).abs() < 0.01);
-    assert!((efforts(Discipline::Wfq) - 1.0).abs() < 0.01);
-    assert!((efforts(Discipline::Elf) - 4.0 / 3.0).abs() < 0.05);
+    assert!((efforts(Discipline::AIRTIME) - 1.0).abs() < 0.01);
+    assert!((efforts(Discipline::WFQ) - 1.0).abs() < 0.01);
+    assert!((efforts(Discipline::ELF) - 4.0 / 3.0).abs() < 0.05);
 }
 
 #[test]
 fn names_are_read_and_unknown_ones_refused() {
-    for discipline in Discipline::ALL {
-        assert_eq!(discipline.name().parse(), Ok(discipline));
-        assert_eq!(discipline.to_string(), discipline.name());
+    for &discipline in Discipline::BUILT_IN {
+        assert_eq!(discipline.name.parse(), Ok(discipline));
+        assert_eq!(discipline.to_string(), discipline.name);
     }
     assert!("lottery".parse::<Discipline>().unwrap_err().to_string().contains("lottery"));
 }
 
 #[test]
 fn impossible_flows_are_refused_by_every_discipline() {
-    for discipline in Discipline::ALL {
+    for &discipline in Discipline::BUILT_IN {
         let mut scheduler = discipline.build();
         for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(scheduler.add(flow(weight)), Err(FlowError::Weight(_))));
@@ -277,10 +277,10 @@ proptest! {
     /// Whatever happens, a flow with packets is found, and one without is not.
     #[test]
     fn the_chosen_flow_has_packets(
-        which in 0..Discipline::ALL.len(),
+        which in 0..Discipline::BUILT_IN.len(),
         steps in prop::collection::vec((0_usize..5, 0_u8..5, 0.0..2.0), 1..200),
     ) {
-        let mut scheduler = Discipline::ALL[which].build();
+        let mut scheduler = Discipline::BUILT_IN[which].build();
         let mut packets = [0_u32; 5];
         for index in 0..5 {
             let reserved = index == 4;

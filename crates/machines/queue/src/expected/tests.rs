@@ -29,7 +29,7 @@ fn fidelities(discipline: Discipline, flows: &[(FlowConfig, f64)]) -> Vec<f64> {
             expectations.credit(flow, ATTEMPT);
             had[flow] += ATTEMPT;
         }
-        let unit = if discipline.measure() == Measure::AirTime { ATTEMPT } else { 1.0 };
+        let unit = if discipline.measure == Measure::AirTime { ATTEMPT } else { 1.0 };
         let outcome = if arrived { unit } else { 0.0 };
         scheduler.charge(flow, Service { effort: unit, outcome });
         if arrived {
@@ -50,7 +50,7 @@ fn best_effort(weight: f64) -> FlowConfig {
 //= S3.25
 #[test]
 fn a_flow_that_loses_half_has_half_under_every_discipline() {
-    for discipline in Discipline::ALL {
+    for &discipline in Discipline::BUILT_IN {
         let alone = fidelities(discipline, &[(best_effort(1.0), 0.5)]);
         // Five standard deviations of a share of 20 000.
         assert!((alone[0] - 0.5).abs() < 0.018, "{discipline}: {alone:?}");
@@ -63,20 +63,20 @@ fn a_flow_that_loses_half_has_half_under_every_discipline() {
 #[test]
 fn beside_a_flow_without_errors_the_discipline_says_who_pays() {
     let flows = [(best_effort(1.0), 0.5), (best_effort(3.0), 0.0)];
-    for discipline in [Discipline::Wrr, Discipline::Wfq, Discipline::Airtime] {
+    for discipline in [Discipline::WRR, Discipline::WFQ, Discipline::AIRTIME] {
         let found = fidelities(discipline, &flows);
         // Air time by weight, whatever comes of it.
         assert!((found[0] - 0.5).abs() < 0.04, "{discipline}: {found:?}");
         assert!((found[1] - 1.0).abs() < 0.02, "{discipline}: {found:?}");
     }
-    for discipline in [Discipline::Elf, Discipline::ElfPackets] {
+    for discipline in [Discipline::ELF, Discipline::ELF_PACKETS] {
         let found = fidelities(discipline, &flows);
         // Equation 1: 1.2 and 3 of 4.2 instead of 1 and 3 of 4.
         let [bad, good] = [1.2 / 4.2 * 0.5 / 0.25, 3.0 / 4.2 / 0.75];
         assert!((found[0] - bad).abs() < 0.04, "{discipline}: {found:?}");
         assert!((found[1] - good).abs() < 0.02, "{discipline}: {found:?}");
     }
-    let fifo = fidelities(Discipline::Fifo, &flows);
+    let fifo = fidelities(Discipline::FIFO, &flows);
     // Each packet of the first takes two attempts, and all wait for them.
     assert!((fifo[0] - fifo[1]).abs() < 0.01 && fifo[1] < 0.7, "{fifo:?}");
 }
@@ -86,18 +86,18 @@ fn beside_a_flow_without_errors_the_discipline_says_who_pays() {
 fn a_reserved_flow_within_its_power_factor_has_all() {
     let reserved = FlowConfig { weight: 0.2, power_factor: 3.0, reserved: true };
     let flows = [(reserved, 0.5), (best_effort(1.0), 0.0)];
-    let elf = fidelities(Discipline::Elf, &flows);
+    let elf = fidelities(Discipline::ELF, &flows);
     assert!((elf[0] - 1.0).abs() < 0.02, "{elf:?}");
     // It takes 0.4 of the link instead of 0.2.
     assert!((elf[1] - 0.75).abs() < 0.02, "{elf:?}");
-    let fair = fidelities(Discipline::Wfq, &flows);
+    let fair = fidelities(Discipline::WFQ, &flows);
     assert!((fair[0] - 0.5).abs() < 0.05, "{fair:?}");
 }
 
 //= S3.25
 #[test]
 fn what_a_flow_asks_for_now_and_then_is_all_that_it_expects() {
-    for discipline in Discipline::ALL {
+    for &discipline in Discipline::BUILT_IN {
         let mut expectations = Expectations::new(discipline);
         expectations.add(best_effort(1.0));
         let mut now = Instant::START;
@@ -141,21 +141,21 @@ fn assert_near(found: &[f64], expected: &[f64], what: &str) {
 #[test]
 fn flows_that_take_turns_by_packets_have_link_time_by_the_length_of_these() {
     let flows = [(best_effort(1.0), 1_500), (best_effort(1.0), 500), (best_effort(2.0), 1_000)];
-    for discipline in [Discipline::Wrr, Discipline::ElfPackets] {
+    for discipline in [Discipline::WRR, Discipline::ELF_PACKETS] {
         assert_near(&expected(discipline, &flows, 2_000), &[0.375, 0.125, 0.5], "packets");
     }
-    for discipline in [Discipline::Wfq, Discipline::Airtime, Discipline::Elf] {
+    for discipline in [Discipline::WFQ, Discipline::AIRTIME, Discipline::ELF] {
         assert_near(&expected(discipline, &flows, 2_000), &[0.25, 0.25, 0.5], "time");
     }
     // The first has all, and in one queue no flow has a share before something arrives.
-    assert_near(&expected(Discipline::Priority, &flows, 2_000), &[1.0, 0.0, 0.0], "priority");
-    assert_near(&expected(Discipline::Fifo, &flows, 2_000), &[1.0, 1.0, 1.0], "fifo");
+    assert_near(&expected(Discipline::PRIORITY, &flows, 2_000), &[1.0, 0.0, 0.0], "priority");
+    assert_near(&expected(Discipline::FIFO, &flows, 2_000), &[1.0, 1.0, 1.0], "fifo");
 }
 
 #[test]
 fn reserved_flows_expect_their_fraction_and_best_effort_the_rest() {
     let reserved = |weight| FlowConfig { weight, power_factor: 1.5, reserved: true };
-    for discipline in [Discipline::Elf, Discipline::ElfPackets] {
+    for discipline in [Discipline::ELF, Discipline::ELF_PACKETS] {
         let flows = [(reserved(0.2), 300), (best_effort(3.0), 700), (best_effort(1.0), 700)];
         assert_near(&expected(discipline, &flows, 2_000), &[0.2, 0.6, 0.2], "shared");
         // Without best effort they have the whole link, by their fractions.
@@ -170,7 +170,7 @@ fn reserved_flows_expect_their_fraction_and_best_effort_the_rest() {
 #[test]
 fn a_flow_is_busy_after_a_second_with_packets() {
     let flows = [(best_effort(1.0), 1_000)];
-    for discipline in Discipline::ALL {
+    for &discipline in Discipline::BUILT_IN {
         assert_near(&expected(discipline, &flows, 999), &[0.0], "it asked for one packet");
         assert_near(&expected(discipline, &flows, 1_000), &[1.0], "it could have had all");
     }
@@ -178,7 +178,7 @@ fn a_flow_is_busy_after_a_second_with_packets() {
 
 #[test]
 fn a_fifo_divides_by_what_arrived_of_each_flow() {
-    let mut expectations = Expectations::new(Discipline::Fifo);
+    let mut expectations = Expectations::new(Discipline::FIFO);
     (0..2).for_each(|_| expectations.add(best_effort(1.0)));
     // What was before the flows had packets does not count.
     expectations.spend(0, 5.0, 1);
@@ -199,7 +199,7 @@ fn a_fifo_divides_by_what_arrived_of_each_flow() {
 
 #[test]
 fn a_packet_that_is_given_up_counts_as_long_as_its_last_attempt() {
-    let mut expectations = Expectations::new(Discipline::Wfq);
+    let mut expectations = Expectations::new(Discipline::WFQ);
     expectations.add(best_effort(1.0));
     expectations.arrive(Instant::START, 0, 1_000);
     expectations.spend(0, 0.6, 3);

@@ -154,7 +154,7 @@ impl Queues {
             config: QueueConfig { flows: Vec::new(), ..config.clone() },
             scheduler,
             expectations,
-            measure: discipline.measure(),
+            measure: discipline.measure,
             waiting: Vec::new(),
             settled: Instant::START,
             ahead: Duration::ZERO,

@@ -4,7 +4,7 @@
 use windfall_base::{Dbm, Duration, Rate};
 use windfall_channel::MediumConfig;
 use windfall_channel::radio::{Fading, Position, RadioConfig, Track};
-use windfall_mac::wifi::{Config, RateControlKind, Role};
+use windfall_mac::wifi::{Config, Role, rate_control};
 use windfall_network::NetworkConfig;
 use windfall_scenario::{App, AppKind, Scenario};
 use windfall_stack::Rule;
@@ -213,8 +213,7 @@ impl Office {
         }
         mac.rate = phy_rate(self.mbps);
         if self.adapts_rate {
-            let adaptive = RateControlKind::ALL.into_iter().rfind(|kind| kind.is_adaptive);
-            mac.rate_control = adaptive.expect("there are some");
+            mac.rate_control = rate_control::MINSTREL;
         }
         mac.accept_damaged = self.accept_damaged;
         mac.rts_threshold = self.rts_threshold;

@@ -68,7 +68,7 @@ pub(crate) fn wifi(
         let mut end = interface(link, [&own, &others], windfall_stack::LinkLayerConfig::Wifi(wifi));
         let named = own.queue.as_ref().and_then(|queue| queue.get_ref().discipline);
         if named.is_none() && flows.is_empty() && !is_access_point {
-            end.discipline = Discipline::Fifo;
+            end.discipline = Discipline::FIFO;
         }
         Ok(InterfaceConfig { rules: with_approximate(rules), flows, ..end })
     });

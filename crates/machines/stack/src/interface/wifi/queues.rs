@@ -37,7 +37,7 @@ pub(super) struct Scheduled {
 impl StationQueues {
     /// Empty queues. Of a radio that sends everything to its access point `is_client` holds.
     pub(super) fn new(config: &QueueConfig, is_client: bool) -> Self {
-        if config.discipline == Discipline::Fifo && config.flows.is_empty() {
+        if config.discipline == Discipline::FIFO && config.flows.is_empty() {
             return Self::Fifo(config.queue(0));
         }
         Self::Scheduled(Box::new(Scheduled {

@@ -135,7 +135,7 @@ impl Course {
 
 /// The discipline of an experiment in slots: ELF, or what a mutated run puts in its place.
 pub(super) fn discipline(context: &Context<'_>) -> Discipline {
-    if context.is_mutated { Discipline::Wrr } else { Discipline::ElfPackets }
+    if context.is_mutated { Discipline::WRR } else { Discipline::ELF_PACKETS }
 }
 
 /// The mutation of these experiments.

@@ -116,7 +116,7 @@ fn flows_share_an_80211_link_and_leave_partly_covered_datagrams_approximate() {
                  [[flow]]\nname = \"bulk\"\ndst-port = 6\nattempts = 3\n";
     let topology = link(flows).unwrap();
     let interface = &topology.network.links[0].ends[0].interface;
-    assert_eq!(interface.discipline, Discipline::Elf);
+    assert_eq!(interface.discipline, Discipline::ELF);
     let rules = interface.rules.iter();
     let rules: Vec<_> = rules.map(|rule| (rule.partly_covered, rule.class.attempts)).collect();
     let attempts = NonZeroU8::new;
@@ -140,11 +140,11 @@ fn packets_wait_in_one_queue_unless_flows_or_an_access_point_ask_for_more() {
     let discipline = |keys: &str, end: usize| {
         link(keys).unwrap().network.links[0].ends[end].interface.discipline
     };
-    assert_eq!(discipline("", 0), Discipline::Fifo);
-    assert_eq!(discipline("queue = \"airtime,50\"", 0), Discipline::Airtime);
+    assert_eq!(discipline("", 0), Discipline::FIFO);
+    assert_eq!(discipline("queue = \"airtime,50\"", 0), Discipline::AIRTIME);
     let infrastructure = "radio.infrastructure = true";
     let both = [0, 1].map(|end| discipline(infrastructure, end));
-    assert!(both.contains(&Discipline::Elf) && both.contains(&Discipline::Fifo), "{both:?}");
+    assert!(both.contains(&Discipline::ELF) && both.contains(&Discipline::FIFO), "{both:?}");
 }
 
 #[test]

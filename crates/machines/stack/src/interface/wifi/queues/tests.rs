@@ -21,7 +21,7 @@ fn mac() -> Config {
 
 /// An interface of station 0 with flows 1 and 2, of which flow n goes to station n at 10.0.0.n.
 fn interface(shares: [FlowConfig; 2], reserve: Option<Rate>) -> Interface {
-    interface_of(mac(), Discipline::Elf, shares, reserve)
+    interface_of(mac(), Discipline::ELF, shares, reserve)
 }
 
 fn interface_of(
@@ -220,7 +220,7 @@ fn fragments_that_arrive_are_no_errors() {
     let mut mac = mac();
     mac.fragment_threshold = 400;
     let shares = [best_effort(1.0, 1.2), best_effort(1.0, 1.2)];
-    let mut interface = interface_of(mac, Discipline::Elf, shares, None);
+    let mut interface = interface_of(mac, Discipline::ELF, shares, None);
     run(&mut interface, [1.0, 1.0], 4_000);
     for flow in &interface.flows()[1..] {
         let total = flow.account.total;
@@ -231,7 +231,7 @@ fn fragments_that_arrive_are_no_errors() {
 #[test]
 fn elf_by_packets_counts_every_attempt_as_one() {
     let shares = [best_effort(1.0, 1.2), best_effort(1.0, 1.2)];
-    let mut interface = interface_of(mac(), Discipline::ElfPackets, shares, None);
+    let mut interface = interface_of(mac(), Discipline::ELF_PACKETS, shares, None);
     let counts = run(&mut interface, [1.0, 0.5], 20_000);
     let ratio = f64::from(counts.attempts[1]) / f64::from(counts.attempts[0]);
     assert!((ratio - 1.2).abs() < 0.02, "{ratio}");
@@ -259,7 +259,7 @@ fn of_packets_known_to_be_damaged_the_fate_is_unknown() {
 #[test]
 fn best_effort_to_several_stations_waits_in_a_queue_for_each() {
     let config = QueueConfig {
-        discipline: Discipline::Elf,
+        discipline: Discipline::ELF,
         limits: windfall_queue::Limits { packets: 2, ..windfall_queue::Limits::default() },
         flows: Vec::new(),
         random: Stream::new(Seed(0), "queue"),

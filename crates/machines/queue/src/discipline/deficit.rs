@@ -3,9 +3,21 @@
 
 use std::collections::VecDeque;
 
+use super::elf::Elf;
+use super::{Discipline, Measure, Sharing};
 use crate::backlog::Backlog;
-use crate::elf::Elf;
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
+
+/// Weighted round robin, packet by packet.
+pub const WRR: Discipline = Discipline {
+    name: "wrr",
+    measure: Measure::Packets,
+    sharing: Sharing::ByWeight,
+    scheduler: |unit| Box::new(Deficit::new(unit)),
+};
+
+/// Air time in proportion to weights, by deficit round robin.
+pub const AIRTIME: Discipline = Discipline { name: "airtime", measure: Measure::AirTime, ..WRR };
 
 /// Lets flows take turns. In each round a flow may spend what its weight says and what it owes is
 /// held back from; every decision takes constant time on average.

@@ -21,9 +21,44 @@
 //! Levels are compared in ticks, a sixty-fourth of what an attempt raises the level of the flow
 //! that can take most; among flows of one tick, the first to arrive is first.
 
+use super::{Discipline, Measure, Sharing};
 use crate::backlog::Backlog;
 use crate::levels::Levels;
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
+
+/// Weighted fair queueing of bytes.
+///
+/// Fair queueing is effort-limited fairness whose limit is the share itself: every power factor
+/// counts as 1.
+pub const WFQ: Discipline = Discipline {
+    name: "wfq",
+    measure: Measure::Bytes,
+    sharing: Sharing::ByWeight,
+    scheduler: |unit| Box::new(Elf::without_power(unit)),
+};
+
+/// Effort-limited fairness in air time.
+pub const ELF: Discipline = Discipline {
+    name: "elf",
+    measure: Measure::AirTime,
+    sharing: Sharing::ByWeight,
+    scheduler: |unit| Box::new(Elf::new(Memory { lag: LAG, ..Memory::default() }, unit)),
+};
+
+/// Effort-limited fairness in packets, as in the paper's section 7.
+pub const ELF_PACKETS: Discipline = Discipline {
+    name: "elf-packets",
+    measure: Measure::Packets,
+    sharing: Sharing::ByWeight,
+    scheduler: |unit| Box::new(Elf::new(Memory::default(), unit)),
+};
+
+/// The greatest lag that ELF makes good on a link, in seconds of the link for each unit of weight.
+///
+/// Spells of errors on a radio last for seconds, and a flow gets back what it lost in one. After a
+/// path was dead for minutes others would pay for as long again, and longer at a power factor near
+/// 1: at most for LAG / (P − 1), 50 s for best effort.
+const LAG: f64 = 10.0;
 
 /// The memory of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq)]

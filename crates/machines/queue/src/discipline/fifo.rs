@@ -2,7 +2,16 @@
 
 use std::collections::VecDeque;
 
+use super::{Discipline, Measure, Sharing};
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
+
+/// In the order of arrival, whatever the flow.
+pub const FIFO: Discipline = Discipline {
+    name: "fifo",
+    measure: Measure::AirTime,
+    sharing: Sharing::ByArrival,
+    scheduler: |_| Box::new(Fifo::default()),
+};
 
 /// Serves packets in the order in which they joined; weights count for nothing.
 #[derive(Debug, Default)]

@@ -2,8 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::{Discipline, Measure, Sharing};
 use crate::backlog::Backlog;
 use crate::scheduler::{FlowConfig, FlowError, Scheduler, Service};
+
+/// In the order in which flows were added; packets of no flow come last.
+pub const PRIORITY: Discipline = Discipline {
+    name: "priority",
+    measure: Measure::AirTime,
+    sharing: Sharing::ByRank,
+    scheduler: |_| Box::new(Priority::default()),
+};
 
 /// Serves the flow that was added first among those with packets; weights count for nothing.
 #[derive(Debug, Default)]
