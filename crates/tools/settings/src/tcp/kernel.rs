@@ -4,7 +4,6 @@ use windfall_base::Duration;
 use windfall_ip::RouteMetric;
 use windfall_tcp::{AckPolicy, Manner, TcpConfig};
 
-use super::settings::TcpSetting;
 use super::{TcpSettingsError, find_setting};
 
 /// The way in which a kernel is told of the value of a setting.
@@ -31,47 +30,119 @@ pub fn kernel_way(name: &str, value: &str) -> Result<KernelWay, TcpSettingsError
         let (name, value, legal) = (setting.name, value.to_owned(), setting.legal());
         return Err(TcpSettingsError::Value { name, value, legal });
     }
-    Ok(way(setting, &config))
+    Ok(match setting.in_linux {
+        InLinux::Told(way) => way(&config),
+        InLinux::Cannot(reason) => KernelWay::Cannot(reason),
+    })
 }
 
-fn way(setting: &TcpSetting, config: &TcpConfig) -> KernelWay {
-    let parameter = |key, value: u64| KernelWay::Parameter(key, value.to_string());
-    match setting.name {
-        "mss" => KernelWay::Route(RouteMetric::AdvMss(config.mss.into())),
-        "delayed-ack" => acknowledgments(config.acks),
-        "receive-buffer" => match u32::try_from(config.receive_buffer.most) {
-            Ok(bytes) => KernelWay::Route(RouteMetric::Window(bytes)),
-            Err(_) => KernelWay::Cannot("the kernel's windows end below this"),
-        },
-        "initial-window" => KernelWay::Route(RouteMetric::InitCwnd(config.initial_window.into())),
-        "min-rto" => match config.timeout.minimum {
-            time if time >= Duration::from_millis(1) => {
-                KernelWay::Route(RouteMetric::RtoMin(Duration::from_millis(time.as_millis())))
-            }
-            _ => KernelWay::Cannot("the kernel counts in milliseconds"),
-        },
-        "congestion" => match config.congestion_control.linux_name() {
-            Ok(name) => KernelWay::Route(RouteMetric::Congestion(name)),
-            Err(reason) => KernelWay::Cannot(reason),
-        },
-        "sack" => parameter("net.ipv4.tcp_sack", config.sack.into()),
-        "timestamps" => parameter("net.ipv4.tcp_timestamps", config.timestamps.into()),
-        "window-scale" => parameter("net.ipv4.tcp_window_scaling", config.window_scale.into()),
-        "ecn" => parameter("net.ipv4.tcp_ecn", config.ecn.into()),
-        // By a client 1, by a server 2.
-        "fast-open" => parameter("net.ipv4.tcp_fastopen", if config.fast_open { 3 } else { 0 }),
-        "rack" => parameter("net.ipv4.tcp_recovery", config.rack.into()),
-        "f-rto" => parameter("net.ipv4.tcp_frto", if config.f_rto { 2 } else { 0 }),
-        "retries" => parameter("net.ipv4.tcp_retries2", config.retries.into()),
-        "syn-retries" => parameter("net.ipv4.tcp_syn_retries", config.syn_retries.into()),
-        "manner" if config.manner == Manner::LINUX => KernelWay::AsItIs,
-        "manner" => KernelWay::Cannot("a kernel of Linux has the manner of Linux"),
-        name => KernelWay::Cannot(reason(name)),
+/// The column of the table that says how a kernel is told of a setting.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum InLinux {
+    /// In the way that this returns.
+    Told(fn(&TcpConfig) -> KernelWay),
+    /// It is not; the reason.
+    Cannot(&'static str),
+}
+
+impl InLinux {
+    /// No kernel has such a setting.
+    pub(super) const NOTHING: Self =
+        Self::Cannot("no metric of a route and no parameter of a namespace is about it");
+}
+
+pub(super) const BY_TCP_NODELAY: &str = "each program decides it for itself, by TCP_NODELAY";
+pub(super) const BY_SO_KEEPALIVE: &str = "each program decides it for itself, by SO_KEEPALIVE";
+pub(super) const BY_SO_MAX_PACING_RATE: &str =
+    "each program decides it for itself, by SO_MAX_PACING_RATE";
+pub(super) const COUNTS_MEMORY: &str =
+    "the kernel counts the memory, not the data: choose net.ipv4.tcp_wmem by --sysctl";
+pub(super) const ONE_LIMIT: &str = "the kernel has one limit for all namespaces, net.ipv4.tcp_mem";
+pub(super) const RARE: &str =
+    "few kernels have it: choose net.ipv4.tcp_ecn=3 by --sysctl where it is";
+pub(super) const NOT_STANDARDISED: &str = "no kernel has it, as it is not standardised";
+
+fn parameter(key: &'static str, value: impl Into<u64>) -> KernelWay {
+    KernelWay::Parameter(key, value.into().to_string())
+}
+
+pub(super) fn mss(config: &TcpConfig) -> KernelWay {
+    KernelWay::Route(RouteMetric::AdvMss(config.mss.into()))
+}
+
+pub(super) fn receive_buffer(config: &TcpConfig) -> KernelWay {
+    match u32::try_from(config.receive_buffer.most) {
+        Ok(bytes) => KernelWay::Route(RouteMetric::Window(bytes)),
+        Err(_) => KernelWay::Cannot("the kernel's windows end below this"),
     }
 }
 
-fn acknowledgments(acks: AckPolicy) -> KernelWay {
-    match acks {
+pub(super) fn initial_window(config: &TcpConfig) -> KernelWay {
+    KernelWay::Route(RouteMetric::InitCwnd(config.initial_window.into()))
+}
+
+pub(super) fn min_rto(config: &TcpConfig) -> KernelWay {
+    match config.timeout.minimum {
+        time if time >= Duration::from_millis(1) => {
+            KernelWay::Route(RouteMetric::RtoMin(Duration::from_millis(time.as_millis())))
+        }
+        _ => KernelWay::Cannot("the kernel counts in milliseconds"),
+    }
+}
+
+pub(super) fn congestion(config: &TcpConfig) -> KernelWay {
+    match config.congestion_control.linux_name() {
+        Ok(name) => KernelWay::Route(RouteMetric::Congestion(name)),
+        Err(reason) => KernelWay::Cannot(reason),
+    }
+}
+
+pub(super) fn sack(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_sack", config.sack)
+}
+
+pub(super) fn timestamps(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_timestamps", config.timestamps)
+}
+
+pub(super) fn window_scale(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_window_scaling", config.window_scale)
+}
+
+pub(super) fn ecn(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_ecn", config.ecn)
+}
+
+pub(super) fn fast_open(config: &TcpConfig) -> KernelWay {
+    // By a client 1, by a server 2.
+    parameter("net.ipv4.tcp_fastopen", if config.fast_open { 3_u64 } else { 0 })
+}
+
+pub(super) fn rack(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_recovery", config.rack)
+}
+
+pub(super) fn f_rto(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_frto", if config.f_rto { 2_u64 } else { 0 })
+}
+
+pub(super) fn retries(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_retries2", config.retries)
+}
+
+pub(super) fn syn_retries(config: &TcpConfig) -> KernelWay {
+    parameter("net.ipv4.tcp_syn_retries", config.syn_retries)
+}
+
+pub(super) fn manner(config: &TcpConfig) -> KernelWay {
+    if config.manner == Manner::LINUX {
+        return KernelWay::AsItIs;
+    }
+    KernelWay::Cannot("a kernel of Linux has the manner of Linux")
+}
+
+pub(super) fn delayed_ack(config: &TcpConfig) -> KernelWay {
+    match config.acks {
         AckPolicy::EverySegments { segments: 1, .. } => {
             KernelWay::Route(RouteMetric::QuickAck(true))
         }
@@ -80,23 +151,6 @@ fn acknowledgments(acks: AckPolicy) -> KernelWay {
             "the kernel acknowledges every second full segment at the latest, and never waits \
              beyond 200 ms",
         ),
-    }
-}
-
-/// The reason why no kernel is told of a setting.
-fn reason(name: &str) -> &'static str {
-    match name {
-        "nagle" => "each program decides it for itself, by TCP_NODELAY",
-        "keepalive" => "each program decides it for itself, by SO_KEEPALIVE",
-        "pacing" => "each program decides it for itself, by SO_MAX_PACING_RATE",
-        "send-buffer" => {
-            "the kernel counts the memory, not the data: choose net.ipv4.tcp_wmem by --sysctl"
-        }
-        "memory" => "the kernel has one limit for all namespaces, net.ipv4.tcp_mem",
-        "accurate-ecn" => "few kernels have it: choose net.ipv4.tcp_ecn=3 by --sysctl where it is",
-        "corruption" | "detect" | "notify" | "link-losses" | "packing" | "kinds" | "reaction"
-        | "data-check" => "no kernel has it, as it is not standardised",
-        _ => "no metric of a route and no parameter of a namespace is about it",
     }
 }
 

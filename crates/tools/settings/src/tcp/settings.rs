@@ -12,6 +12,7 @@ use windfall_wire_net::tcp::CorruptionKinds;
 use super::LEAST_MSS;
 use super::buffer::{buffer_size, buffer_text, size};
 use super::congestion;
+use super::kernel::{self, InLinux, KernelWay};
 use super::words::{ESTIMATIONS, MANNERS, MODES, PACKINGS, PAWS, REACTIONS, RECOVERIES, SWITCH};
 
 /// One setting of a TCP.
@@ -25,9 +26,20 @@ pub struct TcpSetting {
     legal: fn() -> &'static str,
     set: fn(&mut TcpConfig, &str) -> Option<()>,
     text: fn(&TcpConfig) -> String,
+    pub(super) in_linux: InLinux,
 }
 
 impl TcpSetting {
+    /// Adds the way in which a kernel is told of it.
+    const fn in_linux(self, way: fn(&TcpConfig) -> KernelWay) -> Self {
+        Self { in_linux: InLinux::Told(way), ..self }
+    }
+
+    /// Adds the reason why no kernel is told of it.
+    const fn not_in_linux(self, reason: &'static str) -> Self {
+        Self { in_linux: InLinux::Cannot(reason), ..self }
+    }
+
     /// Sets the setting; `false` if it takes no such value.
     pub(super) fn set(&self, config: &mut TcpConfig, value: &str) -> bool {
         let mut changed = config.clone();
@@ -70,6 +82,7 @@ macro_rules! switch {
                 Some(())
             },
             text: |config| name_of(&config.$($field).+, &SWITCH),
+            in_linux: InLinux::NOTHING,
         }
     };
 }
@@ -87,6 +100,7 @@ macro_rules! choice {
                 Some(())
             },
             text: |config| name_of(&config.$($field).+, &$words),
+            in_linux: InLinux::NOTHING,
         }
     };
 }
@@ -104,6 +118,7 @@ macro_rules! quantity {
                 Some(())
             },
             text: |config| config.$($field).+.to_string(),
+            in_linux: InLinux::NOTHING,
         }
     };
 }
@@ -124,6 +139,7 @@ macro_rules! buffer {
                 Some(())
             },
             text: |config| buffer_text(config.$field),
+            in_linux: InLinux::NOTHING,
         }
     };
 }
@@ -142,12 +158,14 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         mss,
         (LEAST_MSS..=u16::MAX),
         "bytes of data and options, 88 to 65535"
-    ),
+    )
+    .in_linux(kernel::mss),
     buffer!(
         "send-buffer",
         ("Bytes that are kept until they are acknowledged", "RFC 9293, section 3.9.1.2"),
         send_buffer
-    ),
+    )
+    .not_in_linux(kernel::COUNTS_MEMORY),
     buffer!(
         "receive-buffer",
         (
@@ -155,7 +173,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             "RFC 9293, section 3.8.6"
         ),
         receive_buffer
-    ),
+    )
+    .in_linux(kernel::receive_buffer),
     TcpSetting {
         name: "memory",
         help: "Bytes that all connections of an endpoint may hold together",
@@ -166,8 +185,10 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             Some(())
         },
         text: |config| ByteCount(config.memory as u64).to_string(),
+        in_linux: InLinux::Cannot(kernel::ONE_LIMIT),
     },
-    switch!("timestamps", ("Offer and use the timestamps option", "RFC 7323; S2.2"), timestamps),
+    switch!("timestamps", ("Offer and use the timestamps option", "RFC 7323; S2.2"), timestamps)
+        .in_linux(kernel::timestamps),
     choice!(
         "paws",
         (
@@ -182,18 +203,22 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         "window-scale",
         ("Offer and use windows above 65535 bytes", "RFC 7323, section 2; S2.4"),
         window_scale
-    ),
+    )
+    .in_linux(kernel::window_scale),
     switch!(
         "sack",
         ("Offer and use selective acknowledgments, with D-SACK", "RFC 2018, 2883, 6675; S2.5"),
         sack
-    ),
-    switch!("ecn", ("Offer and use explicit congestion notification", "RFC 3168"), ecn),
+    )
+    .in_linux(kernel::sack),
+    switch!("ecn", ("Offer and use explicit congestion notification", "RFC 3168"), ecn)
+        .in_linux(kernel::ecn),
     switch!(
         "accurate-ecn",
         ("The same, and report each packet that was marked; falls back to ecn", "RFC 9768"),
         accurate_ecn
-    ),
+    )
+    .not_in_linux(kernel::RARE),
     switch!(
         "header-prediction",
         ("Process expected segments on a fast path, without the general checks", "S2.6"),
@@ -213,6 +238,7 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             Some(())
         },
         text: |config| ack_text(config.acks),
+        in_linux: InLinux::Told(kernel::delayed_ack),
     },
     switch!(
         "ack-pushes",
@@ -223,7 +249,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         "nagle",
         ("Hold a short segment back while data are unacknowledged", "RFC 9293, section 3.7.4"),
         nagle
-    ),
+    )
+    .not_in_linux(kernel::BY_TCP_NODELAY),
     quantity!(
         "initial-rto",
         (
@@ -240,7 +267,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         timeout.minimum,
         SPANS,
         "a time of up to 1h, such as 200ms"
-    ),
+    )
+    .in_linux(kernel::min_rto),
     quantity!(
         "max-rto",
         ("Greatest retransmission timeout", "RFC 6298, section 2.5"),
@@ -272,6 +300,7 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             Some(())
         },
         text: |config| config.congestion_control.name().to_owned(),
+        in_linux: InLinux::Told(kernel::congestion),
     },
     switch!(
         "hystart",
@@ -292,7 +321,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         initial_window,
         (1..=1000),
         "segments, 1 to 1000"
-    ),
+    )
+    .in_linux(kernel::initial_window),
     choice!(
         "loss-recovery",
         ("Recovery from losses where SACK is not negotiated", "RFC 6582, 2001"),
@@ -307,7 +337,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             "RFC 8985"
         ),
         rack
-    ),
+    )
+    .in_linux(kernel::rack),
     switch!(
         "prr",
         (
@@ -320,7 +351,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         "f-rto",
         ("Take a timeout back that proves spurious, where RACK is in use", "RFC 5682"),
         f_rto
-    ),
+    )
+    .in_linux(kernel::f_rto),
     switch!(
         "limited-transmit",
         ("Send new data on the first two duplicate acknowledgments", "RFC 3042"),
@@ -334,7 +366,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         ),
         fast_retransmit
     ),
-    switch!("fast-open", ("Carry data on the SYN with a cookie", "RFC 7413; S2.17"), fast_open),
+    switch!("fast-open", ("Carry data on the SYN with a cookie", "RFC 7413; S2.17"), fast_open)
+        .in_linux(kernel::fast_open),
     switch!(
         "pacing",
         (
@@ -342,7 +375,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             "RFC 9002, section 7.7"
         ),
         pacing
-    ),
+    )
+    .not_in_linux(kernel::BY_SO_MAX_PACING_RATE),
     TcpSetting {
         name: "burst",
         help: "Greatest number of segments that leave in a row",
@@ -356,6 +390,7 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             Some(())
         },
         text: |config| config.burst.map_or_else(|| "off".into(), |burst| burst.to_string()),
+        in_linux: InLinux::NOTHING,
     },
     TcpSetting {
         name: "keepalive",
@@ -376,6 +411,7 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
                 |it| format!("{}:{}:{}", it.idle, it.interval, it.probes),
             )
         },
+        in_linux: InLinux::Cannot(kernel::BY_SO_KEEPALIVE),
     },
     quantity!(
         "retries",
@@ -386,14 +422,16 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         retries,
         (0..=u8::MAX),
         "a number of timeouts, 0 to 255"
-    ),
+    )
+    .in_linux(kernel::retries),
     quantity!(
         "syn-retries",
         ("Timeouts of a SYN until the attempt is given up", "RFC 9293, section 3.8.3"),
         syn_retries,
         (0..=u8::MAX),
         "a number of timeouts, 0 to 255"
-    ),
+    )
+    .in_linux(kernel::syn_retries),
     quantity!(
         "time-wait",
         ("Time for which a closed connection is remembered", "RFC 9293, section 3.6"),
@@ -427,29 +465,34 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             let is_off = !detect && !notify && mode == NotificationMode::default();
             if is_off { "off".into() } else { name_of(&mode, &MODES) }
         },
+        in_linux: InLinux::Cannot(kernel::NOT_STANDARDISED),
     },
     switch!(
         "detect",
         ("Offer the corruption detection option alone", "S4.1, S4.7"),
         corruption.detect
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     switch!(
         "notify",
         ("Offer the corruption notification option alone", "S4.3, S4.8"),
         corruption.notify
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     switch!(
         "link-losses",
         ("Notify of segments, too, that the link counts as lost without a trace", "S4.27"),
         corruption.link_losses
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     choice!(
         "packing",
         ("Layout of the corruption options", "S4.2"),
         corruption.packing,
         "packed or aligned",
         PACKINGS
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     TcpSetting {
         name: "kinds",
         help: "Option kinds of the corruption options",
@@ -463,6 +506,7 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
             Some(())
         },
         text: |config| kinds_text(config.corruption.kinds),
+        in_linux: InLinux::Cannot(kernel::NOT_STANDARDISED),
     },
     choice!(
         "reaction",
@@ -470,12 +514,14 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         corruption.reaction,
         "ignore, as-mark or as-loss",
         REACTIONS
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     switch!(
         "data-check",
         ("Add a CRC-32C over the data of each segment, if both ends want it", "RFC 9260, 6994"),
         data_check
-    ),
+    )
+    .not_in_linux(kernel::NOT_STANDARDISED),
     choice!(
         "manner",
         (
@@ -485,7 +531,8 @@ pub static TCP_SETTINGS: [TcpSetting; 47] = [
         manner,
         "standard, linux or freebsd",
         MANNERS
-    ),
+    )
+    .in_linux(kernel::manner),
 ];
 
 /// The value that a word stands for.
