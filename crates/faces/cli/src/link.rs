@@ -208,8 +208,7 @@ impl Args {
         let mut options = ScenarioOptions::default();
         options.link.both = self.link.0.clone();
         if let Some(characters) = self.over.characters() {
-            let rate = Direction::TABLE.iter().find(|setting| setting.name == "rate");
-            let rate = rate.expect("links have rates");
+            let rate = Direction::row(|it| &it.rate);
             let bits = format!("{}bps", 8 * characters);
             rate.set(&mut options.link.both, &bits).map_err(CliError::new)?;
         }

@@ -77,6 +77,13 @@ struct Synth {
 #[derive(Debug)]
 struct Models;
 
+impl Models {
+    /// The names of the settings that are no models, and stand beside them.
+    fn of_whole_air() -> [&'static str; 2] {
+        [Direction::row(|it| &it.environment).name, Direction::row(|it| &it.range).name]
+    }
+}
+
 impl OptionGroup for Models {
     type Object = Direction;
     const PREFIX: &'static str = "";
@@ -85,15 +92,15 @@ impl OptionGroup for Models {
 
     fn has(setting: &Setting<Direction>) -> bool {
         matches!(setting.metadata, Some(AppliesTo::Errors(_)))
-            || ["environment", "range"].contains(&setting.name)
+            || Self::of_whole_air().contains(&setting.name)
     }
 
     fn conflicts(setting: &Setting<Direction>) -> Vec<String> {
         let others = Direction::TABLE.iter().filter(|it| Self::has(it) && it.name != setting.name);
-        match setting.name {
-            "environment" => others.map(|it| it.name.to_owned()).collect(),
-            _ => Vec::new(),
+        if setting.name == Direction::row(|it| &it.environment).name {
+            return others.map(|it| it.name.to_owned()).collect();
         }
+        Vec::new()
     }
 
     /// A trace is of no link.

@@ -8,6 +8,7 @@ mod error;
 mod exponential;
 mod gilbert;
 mod gsm;
+mod kind;
 mod loss_states;
 mod model;
 mod replay;
@@ -24,12 +25,18 @@ pub(crate) use chance::Chances;
 pub use error::ParseModelError;
 pub use gilbert::GilbertElliott;
 pub use gsm::{GsmBlocks, GsmConfig, GsmEnvironment, SignalQuality};
+pub use kind::{CloneProcess, ErrorModel, ErrorModelKind, ErrorProcess, ListedModel};
 pub use loss_states::LossStates;
 pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;
 use crate::fate::FrameFate;
 use model::State;
+
+impl ErrorModelKind {
+    /// The error models of this crate that have rows, in the order of the reference.
+    pub const BUILT_IN: &[Self] = &[loss_states::LOSS_STATES];
+}
 
 /// The recipe of one direction's air: models in the order in which they act.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,7 +68,7 @@ impl AirConfig {
 /// remember something from one frame to the next: their state.
 #[derive(Clone, Debug)]
 pub struct Air {
-    layers: Vec<(State, Stream)>,
+    layers: Vec<Layer>,
     exposure: Exposure,
     range: Option<Range<u32>>,
     number: u64,
@@ -72,6 +79,15 @@ pub struct Air {
     scratch: Vec<u32>,
 }
 
+/// A model at work.
+#[derive(Clone, Debug)]
+struct Layer {
+    state: State,
+    stream: Stream,
+    /// It leaves the bits of frames alone, so what it would lose may be marked in place of that.
+    only_loses: bool,
+}
+
 impl Air {
     /// The air of the direction `name` in a run with `seed`.
     #[must_use]
@@ -80,7 +96,8 @@ impl Air {
             let kind = model.kind();
             let earlier = config.models[..i].iter().filter(|other| other.kind() == kind).count();
             let mut stream = Stream::new(seed, &format!("{name}/{kind}-{earlier}"));
-            (State::new(model, &mut stream), stream)
+            let state = State::new(model, &mut stream);
+            Layer { state, stream, only_loses: model.only_loses() }
         };
         Self {
             layers: config.models.iter().enumerate().map(layer).collect(),
@@ -136,9 +153,9 @@ impl Air {
         let mut damage =
             FrameDamage { positions: core::mem::take(&mut self.scratch), ..FrameDamage::default() };
         damage.positions.clear();
-        for (state, stream) in &mut self.layers {
-            state.apply(number, stream, target, &mut damage);
-            if damage.lost && may_mark && state.only_loses() {
+        for layer in &mut self.layers {
+            layer.state.apply(number, &layer.stream, target, &mut damage);
+            if damage.lost && may_mark && layer.only_loses {
                 (damage.lost, self.has_marked) = (false, true);
             }
         }
@@ -199,7 +216,7 @@ impl Target {
 
 /// The effects of the models on one frame so far; positions count the exposed bits.
 #[derive(Debug, Default)]
-pub(crate) struct FrameDamage {
+pub struct FrameDamage {
     /// The frame does not arrive.
     pub(crate) lost: bool,
     /// The first exposed bit that is missing.
@@ -213,8 +230,24 @@ pub(crate) struct FrameDamage {
 }
 
 impl FrameDamage {
+    /// Tells whether the frame is lost.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Loses the frame.
+    pub const fn lose(&mut self) {
+        self.lost = true;
+    }
+
+    /// Inverts exposed bit `position`; inverted twice it is whole again.
+    pub fn invert(&mut self, position: u32) {
+        self.positions.push(position);
+    }
+
     /// Cuts the frame at exposed bit `position`, if it is not cut before that already.
-    pub(crate) fn cut_at(&mut self, position: u32) {
+    pub fn cut_at(&mut self, position: u32) {
         self.cut = Some(self.cut.map_or(position, |cut| cut.min(position)));
     }
 

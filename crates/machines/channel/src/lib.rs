@@ -19,8 +19,9 @@ mod recorder;
 mod surroundings;
 
 pub use air::{
-    Air, AirConfig, BurstWindow, ByteRange, Chance, Gaps, GilbertElliott, GsmBlocks, GsmConfig,
-    GsmEnvironment, LossPattern, LossStates, Model, ParseModelError, SignalQuality, Truncation,
+    Air, AirConfig, BurstWindow, ByteRange, Chance, CloneProcess, ErrorModel, ErrorModelKind,
+    ErrorProcess, FrameDamage, Gaps, GilbertElliott, GsmBlocks, GsmConfig, GsmEnvironment,
+    ListedModel, LossPattern, LossStates, Model, ParseModelError, SignalQuality, Truncation,
 };
 pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;

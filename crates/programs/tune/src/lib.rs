@@ -28,6 +28,6 @@ pub use energy::{
     EnergyTuning, KernelSetting, LinuxAdvice, SettingAdvice, SettingChoice, TunedSetting,
 };
 pub use lifetimes::{CalibratedModel, MeasuredLifetimes};
-pub use mode::LinkMode;
+pub use mode::{LinkMode, ModeSetting};
 pub use needs::{ApplicationClass, TrafficNeeds};
 pub use trial::{Trial, TuneError};

@@ -1,6 +1,7 @@
 //! The modes of a link that are tried.
 
 use windfall_base::Duration;
+use windfall_scenario::{Direction, Settings as _};
 
 use crate::channel::TunedLink;
 
@@ -12,11 +13,40 @@ pub struct LinkMode {
     /// The setting `arq`.
     pub arq: &'static str,
     /// Settings beside it that have a value, such as `policy`.
-    pub values: &'static [(&'static str, &'static str)],
+    pub values: &'static [(ModeSetting, &'static str)],
     /// Switches that are on, such as `combine`.
-    pub switches: &'static [&'static str],
+    pub switches: &'static [ModeSetting],
     /// Packets that are older than the application bears are not sent any more.
     pub has_lifetime: bool,
+}
+
+/// A setting of a direction that makes a mode, beside `arq`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModeSetting {
+    /// The switch of damaged packets that are passed up.
+    AcceptDamaged,
+    /// The switch of copies that are combined.
+    Combine,
+    /// The switch that only a pipe has.
+    Increments,
+    /// The code across packets.
+    Fec,
+    /// The parity of coded frames.
+    Policy,
+}
+
+impl ModeSetting {
+    /// Returns the name of the setting.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AcceptDamaged => Direction::row(|it| &it.accept_damaged).name,
+            Self::Combine => Direction::row(|it| &it.combine).name,
+            Self::Increments => Direction::row(|it| &it.increments).name,
+            Self::Fec => Direction::row(|it| &it.fec).name,
+            Self::Policy => Direction::row(|it| &it.policy).name,
+        }
+    }
 }
 
 impl LinkMode {
@@ -24,11 +54,11 @@ impl LinkMode {
         Self { name, arq, values: &[], switches: &[], has_lifetime: false }
     }
 
-    const fn with(self, values: &'static [(&'static str, &'static str)]) -> Self {
+    const fn with(self, values: &'static [(ModeSetting, &'static str)]) -> Self {
         Self { values, ..self }
     }
 
-    const fn on(self, switches: &'static [&'static str]) -> Self {
+    const fn on(self, switches: &'static [ModeSetting]) -> Self {
         Self { switches, ..self }
     }
 
@@ -37,35 +67,34 @@ impl LinkMode {
     }
 }
 
-/// The switch of damaged packets that are passed up.
-const DAMAGED: &str = "accept-damaged";
-/// The switch that only a pipe has.
-const INCREMENTS: &str = "increments";
 /// The code across packets: a third more of them.
-const ACROSS: (&str, &str) = ("fec", "8/12");
+const ACROSS: (ModeSetting, &str) = (ModeSetting::Fec, "8/12");
 
 const GSM: [LinkMode; 3] = [
     LinkMode::new("transparent", "none"),
-    LinkMode::new("transparent, PPP Lite", "none").on(&[DAMAGED]),
+    LinkMode::new("transparent, PPP Lite", "none").on(&[ModeSetting::AcceptDamaged]),
     LinkMode::new("RLP", "6"),
 ];
 
 const FRAMES: [LinkMode; 15] = [
     LinkMode::new("no retransmission", "none"),
-    LinkMode::new("damage passed up", "none").on(&[DAMAGED]),
+    LinkMode::new("damage passed up", "none").on(&[ModeSetting::AcceptDamaged]),
     LinkMode::new("code across packets", "none").with(&[ACROSS]),
     LinkMode::new("3 retransmissions", "3"),
     LinkMode::new("retransmission", "persistent"),
     LinkMode::new("retransmission, lifetime", "persistent").mortal(),
-    LinkMode::new("copies combined", "persistent").on(&["combine"]),
-    LinkMode::new("copies combined, lifetime", "persistent").on(&["combine"]).mortal(),
-    LinkMode::new("increments", "persistent").on(&[INCREMENTS]),
-    LinkMode::new("increments, lifetime", "persistent").on(&[INCREMENTS]).mortal(),
-    LinkMode::new("increments, combined", "persistent").on(&["combine", INCREMENTS]),
+    LinkMode::new("copies combined", "persistent").on(&[ModeSetting::Combine]),
+    LinkMode::new("copies combined, lifetime", "persistent").on(&[ModeSetting::Combine]).mortal(),
+    LinkMode::new("increments", "persistent").on(&[ModeSetting::Increments]),
+    LinkMode::new("increments, lifetime", "persistent").on(&[ModeSetting::Increments]).mortal(),
+    LinkMode::new("increments, combined", "persistent")
+        .on(&[ModeSetting::Combine, ModeSetting::Increments]),
     LinkMode::new("code and retransmission", "persistent").with(&[ACROSS]),
-    LinkMode::new("coded", "persistent").with(&[("policy", "flex")]),
-    LinkMode::new("coded, best", "persistent").with(&[("policy", "best")]),
-    LinkMode::new("coded, best, lifetime", "persistent").with(&[("policy", "best")]).mortal(),
+    LinkMode::new("coded", "persistent").with(&[(ModeSetting::Policy, "flex")]),
+    LinkMode::new("coded, best", "persistent").with(&[(ModeSetting::Policy, "best")]),
+    LinkMode::new("coded, best, lifetime", "persistent")
+        .with(&[(ModeSetting::Policy, "best")])
+        .mortal(),
 ];
 
 impl LinkMode {
@@ -77,7 +106,7 @@ impl LinkMode {
             TunedLink::Pipe | TunedLink::Wavelan => &FRAMES,
         };
         let fits = |mode: &&Self| {
-            (link == TunedLink::Pipe || !mode.switches.contains(&INCREMENTS))
+            (link == TunedLink::Pipe || !mode.switches.contains(&ModeSetting::Increments))
                 && (deadline.is_some() || !mode.has_lifetime)
         };
         all.iter().filter(fits).copied().collect()
@@ -92,7 +121,7 @@ impl LinkMode {
     /// Tells whether damaged packets are passed up; datagrams are then those of UDP-Lite.
     #[must_use]
     pub fn accepts_damaged(&self) -> bool {
-        self.switches.contains(&DAMAGED)
+        self.switches.contains(&ModeSetting::AcceptDamaged)
     }
 
     /// Returns the age at which packets are not sent any more, if there is one.
@@ -104,11 +133,11 @@ impl LinkMode {
     #[must_use]
     pub fn options(&self, deadline: Option<Duration>) -> String {
         let mut text = format!("--arq {}", self.arq);
-        for (name, value) in self.values {
-            text += &format!(" --{name} {value}");
+        for (setting, value) in self.values {
+            text += &format!(" --{} {value}", setting.name());
         }
-        for name in self.switches {
-            text += &format!(" --{name}");
+        for setting in self.switches {
+            text += &format!(" --{}", setting.name());
         }
         if let Some(lifetime) = self.lifetime(deadline) {
             text += &format!(" --flow 'data: lifetime {lifetime}'");
@@ -119,11 +148,11 @@ impl LinkMode {
     /// The keys of a link in a scenario that choose it.
     pub(crate) fn keys(&self) -> String {
         let mut text = format!("arq = \"{}\"\n", self.arq);
-        for (name, value) in self.values {
-            text += &format!("{name} = \"{value}\"\n");
+        for (setting, value) in self.values {
+            text += &format!("{} = \"{value}\"\n", setting.name());
         }
-        for name in self.switches {
-            text += &format!("{name} = true\n");
+        for setting in self.switches {
+            text += &format!("{} = true\n", setting.name());
         }
         text
     }

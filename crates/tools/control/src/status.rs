@@ -8,7 +8,7 @@ use windfall_live::driver::PUNCTUAL;
 use windfall_network::Network;
 use windfall_output::series::Sample;
 use windfall_output::summary::{FlowSummary, LatenessSummary, LinkSummary, Summary};
-use windfall_scenario::{Direction, LinkKind, Scenario, Settings as _, StationPlan, Topology};
+use windfall_scenario::{Direction, Scenario, Settings as _, StationPlan, Topology};
 
 use crate::protocol::{FlowStatus, LinkStatus, QueueStatus, StationStatus};
 
@@ -65,7 +65,7 @@ pub(crate) fn links(
             summary,
             link: link.name(),
             direction: side.name().to_owned(),
-            can_change: link.kind() == LinkKind::Pipe,
+            can_change: link.kind().is_wire(),
             settings: settings(&direction),
             queue: QueueStatus { packets, bytes },
             delivered_bytes: network.ledger(id).delivered_bytes,

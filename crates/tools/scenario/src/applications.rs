@@ -134,7 +134,7 @@ fn of_app(
                 _ => AppConfig::SapStream(config),
             }
         }
-        kind => {
+        kind @ (AppKind::Cbr | AppKind::Spray) => {
             let size = size(app).unwrap_or_else(|| match kind {
                 AppKind::Cbr => CBR_SIZE,
                 _ => largest(&stations[station], to.ip()),

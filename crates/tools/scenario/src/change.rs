@@ -7,7 +7,7 @@ use toml::Spanned;
 use windfall_base::{Duration, ParseUnitError};
 
 use crate::direction::{AppliesTo, Direction};
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::settings::{Setting, Settings, settings};
 use crate::side::Side;
 use crate::units::check_unit;
@@ -16,8 +16,6 @@ use crate::values::DURATIONS;
 
 /// The time from one step of a gradual change to the next.
 pub(crate) const STEP: Duration = Duration::from_millis(100);
-/// The settings of the wire, beside those of a pipe alone and of the air.
-const OF_THE_WIRE: [&str; 3] = ["rate", "rate-trace", "delay"];
 
 settings! {
     /// A change of a pipe while a scenario runs; what is unset stays as it was.
@@ -66,7 +64,7 @@ impl Change {
     pub(crate) fn is_of(&self, link: &Link) -> bool {
         match &self.link {
             Some(name) => *name.get_ref() == link.name(),
-            None => link.kind() == LinkKind::Pipe,
+            None => link.kind().is_wire(),
         }
     }
 
@@ -155,7 +153,7 @@ fn changeable() -> impl Iterator<Item = &'static Setting<Direction>> {
 
 pub(crate) fn may_change(setting: &Setting<Direction>) -> bool {
     let aspect = setting.metadata.as_ref();
-    OF_THE_WIRE.contains(&setting.name)
+    setting.is_live
         || matches!(aspect, Some(AppliesTo::Pipe | AppliesTo::Air | AppliesTo::Errors(_)))
 }
 

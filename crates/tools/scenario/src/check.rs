@@ -172,7 +172,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
 fn check_increments(link: &Link) -> Checked {
     let directions = [&link.both, &link.uplink, &link.downlink];
     let set = directions.into_iter().find_map(|it| it.increments.as_ref());
-    match set.filter(|_| link.kind() != LinkKind::Pipe) {
+    match set.filter(|_| !link.kind().is_wire()) {
         Some(increments) => {
             let message = "only a pipe sends increments: remove it, or use kind = \"pipe\"";
             Err(Fault::at(increments.span(), message))
@@ -259,7 +259,7 @@ fn foreign_setting(
 ) -> Option<(&'static str, Range<usize>)> {
     let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
     let mut foreign = set.filter(|it| !it.metadata.as_ref().is_some_and(&fits));
-    foreign.next().map(|it| (it.name, (it.field)(direction).span().unwrap_or_default()))
+    foreign.next().map(|it| (it.name, it.field(direction).span().unwrap_or_default()))
 }
 
 /// Only coded frames can be padded; they are coded in both directions if in one.
@@ -436,7 +436,7 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
 /// Refuses a group that the first link of the sender, on which it would go, does not reach.
 fn check_group(app: &App, first: Option<&Link>) -> Checked {
     let Some(Target::Address(to)) = app.to.as_ref().map(Spanned::get_ref) else { return Ok(()) };
-    let is_polled = |it: &&Link| it.kind() == LinkKind::Wavelan && it.stations.get_ref().len() > 2;
+    let is_polled = |it: &&Link| it.kind().is_polled() && it.stations.get_ref().len() > 2;
     first.filter(is_polled).filter(|_| is_group(*to)).map_or(Ok(()), |link| {
         let message = format!(
             "\"{}\" is a polled radio, which carries {to} to one station alone: name stations, or \
@@ -515,5 +515,5 @@ fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
 fn foreign_key(app: &App, kind: AppKind) -> Option<(&'static str, Range<usize>)> {
     let set = App::TABLE.iter().filter(|setting| setting.is_set(app));
     let mut foreign = set.filter(|it| it.metadata.is_some_and(|kinds| !kinds.contains(&kind)));
-    foreign.next().map(|it| (it.name, (it.field)(app).span().unwrap_or_default()))
+    foreign.next().map(|it| (it.name, it.field(app).span().unwrap_or_default()))
 }

@@ -1,18 +1,22 @@
 //! The settings of one direction of a link.
 
+mod error_models;
+
 use windfall_base::{Duration, LineRate, Probability};
 use windfall_channel::{
     AirConfig, Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern,
-    LossStates, Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
+    Model, OnOff, Reorder, Slotting, Surroundings, Truncation,
 };
 
 use windfall_link::{Arq, RepairConfig};
 use windfall_settings::policy::PolicyName;
 
 use crate::queue::{self, Queue};
-use crate::settings::{RowMetadata, Settings, settings};
+use crate::settings::{Requirement, RowMetadata, Setting, Settings, settings};
 use crate::value::Choice;
 use crate::values::{Get, value_if_set};
+
+pub use error_models::ListedModels;
 
 /// The part of a link that a setting of a direction describes.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +30,7 @@ pub enum AppliesTo {
     /// The air, on links other than 802.11; it may differ from path to path of a radio.
     Air,
     /// An error model of the air, in the order of the table.
-    Errors(fn(&Direction) -> Option<Model>),
+    Errors(fn(&Direction, &Setting<Direction>) -> Option<Model>),
 }
 
 impl AppliesTo {
@@ -70,6 +74,7 @@ settings! {
     pub struct Direction with AppliesTo {
         /// Rate; a bare number is in Mbps, 0 is a pause, and none is no limit
         "rate" rate: LineRate {
+            is_live: true,
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
             short: "Rate; bare in Mbps, 0 is a pause, none is no limit",
             metadata: Some(AppliesTo::Sender),
@@ -78,17 +83,20 @@ settings! {
         }
         /// Trace of the rate over time, of mahimahi or netem-trace
         "rate-trace" rate_trace: String {
+            is_live: true,
             value: "FILE", example: "cell.trace", is_file: true,
             excludes: "rate", metadata: Some(AppliesTo::Wire), unset: "a constant rate",
             detail: "[rate-trace.md](../rate-trace.md) has the formats.",
         }
         /// End the rate trace in place of repeating it: what would leave later is lost
         "once" once: bool {
+            requires: Some(Requirement::new(|it| it.rate_trace.is_some(), "rate-trace = \"FILE\"")),
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
             detail: "The trace counts from the start of the run, also where a change brings it.",
         }
         /// Delay of every bit; in a file a bare number is in ms
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
+            is_live: true,
             value: "TIME", example: "5ms", default: "0s", metadata: Some(AppliesTo::Wire),
             short: "Delay of every bit; in a file a bare number is in ms",
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
@@ -104,6 +112,10 @@ settings! {
         }
         /// Table of the distribution of jitter, in netem's format
         "jitter-table" jitter_table: String {
+            requires: Some(Requirement::new(
+                |it| value_if_set(&it.jitter).is_some(),
+                "jitter = \"10ms\"",
+            )),
             value: "FILE", example: "normal.dist", is_file: true,
             metadata: Some(AppliesTo::Pipe), unset: "the distribution that jitter names",
         }
@@ -111,6 +123,7 @@ settings! {
         /// correlation and the distance of two such frames: "25% 50% gap 5"; 0 lets only jitter
         /// reorder them
         "reorder" reorder: Option<Reorder> {
+            requires: Some(Requirement::new(Direction::has_delay, "delay = \"10ms\" or a jitter")),
             value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
             metadata: Some(AppliesTo::Pipe),
         }
@@ -121,6 +134,10 @@ settings! {
         /// Bytes that leave at once after an idle time, and perhaps the rate at which they do: a
         /// token bucket as tc's tbf, "20kB 100Mbps", that fills at the rate
         "bucket" bucket: Option<Bucket> {
+            requires: Some(Requirement::new(
+                Direction::has_constant_rate,
+                "rate = \"1Mbps\", at which it fills",
+            )),
             value: "BYTES", example: "20kB 100Mbps", unset: "none",
             metadata: Some(AppliesTo::Pipe),
         }
@@ -138,17 +155,23 @@ settings! {
         }
         /// Table of the distribution of the times between slots, in netem's format
         "slots-table" slots_table: String {
+            requires: Some(Requirement::new(
+                Direction::has_gaps,
+                "slots = \"distribution normal 20ms 5ms\"",
+            )),
             value: "FILE", example: "gaps.dist", is_file: true,
             metadata: Some(AppliesTo::Pipe), unset: "the distribution that slots names",
         }
         /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
         /// for none, 18 for Ethernet
         "overhead" overhead: u32 [0..=10_000] {
+            requires: Some(Requirement::new(Direction::has_rate, "rate = \"1Mbps\"")),
             value: "BYTES", example: "18", unset: "those of the frame, 9 or 19",
             metadata: Some(AppliesTo::Pipe),
         }
         /// Cells into which the line cuts what it carries: "PAYLOAD+HEADER" in bytes, 48+5 for ATM
         "cell" cell: Option<Cell> {
+            requires: Some(Requirement::new(Direction::has_rate, "rate = \"1Mbps\"")),
             value: "CELL", example: "48+5", unset: "none", metadata: Some(AppliesTo::Pipe),
             detail: "The last cell is filled up.",
         }
@@ -156,44 +179,40 @@ settings! {
         "burst" burst: Option<LossPattern> {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
-            metadata: Some(AppliesTo::Errors(|it| value_if_set(&it.burst).map(Model::LossPattern))),
+            metadata: Some(AppliesTo::Errors(|it, _| {
+                value_if_set(&it.burst).map(Model::LossPattern)
+            })),
         }
         /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
         /// successive losses: "1% 25%"
         "loss" loss: Chance {
             value: "P", example: "0.01", default: "0",
             short: "Probability that a frame is lost: 0..1 or with %",
-            metadata: Some(AppliesTo::Errors(|it| it.loss.value().map(Model::from))),
+            metadata: Some(AppliesTo::Errors(|it, _| it.loss.value().map(Model::from))),
         }
-        /// Frames lost by a chain of four states as in netem: "p13 p31 p32 p23 p14", all but the
-        /// first of which may be left out
-        "loss-state" loss_state: Option<LossStates> {
-            value: "MODEL", example: "1% 25% 10% 50% 0.1%", unset: "none",
-            metadata: Some(AppliesTo::Errors(|it| {
-                value_if_set(&it.loss_state).map(Model::LossStates)
-            })),
-        }
+        listed listed_models: ListedModels,
         /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
         "gemodel" gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
-            metadata: Some(AppliesTo::Errors(|it| {
+            metadata: Some(AppliesTo::Errors(|it, _| {
                 value_if_set(&it.gemodel).map(Model::FrameBursts)
             })),
         }
-        /// Mark packets whose senders understand it (ECN) in place of losing them by burst, loss,
-        /// loss-state or gemodel
+        /// Mark packets in place of losing them
         "loss-ecn" loss_ecn: bool {
+            requires: Some(Requirement::new(Direction::can_mark, "loss = \"1%\" and no policy")),
+            doc: error_models::MARKS,
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
         }
         /// Probability that a bit is inverted
         "ber" ber: Probability {
             value: "P", example: "1e-5", default: "0", short: "Probability that a bit is inverted",
-            metadata: Some(AppliesTo::Errors(|it| it.ber.value().map(Model::BitErrors))),
+            metadata: Some(AppliesTo::Errors(|it, _| it.ber.value().map(Model::BitErrors))),
         }
         /// Bits inverted in bursts, as --gemodel but one step per bit
         "bit-gemodel" bit_gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
-            metadata: Some(AppliesTo::Errors(|it| {
+            metadata: Some(AppliesTo::Errors(|it, _| {
                 value_if_set(&it.bit_gemodel).map(Model::BitBursts)
             })),
         }
@@ -202,7 +221,7 @@ settings! {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
                      error rate in it.",
-            metadata: Some(AppliesTo::Errors(|it| {
+            metadata: Some(AppliesTo::Errors(|it, _| {
                 value_if_set(&it.window).map(Model::BurstWindow)
             })),
         }
@@ -210,12 +229,12 @@ settings! {
         /// correlation of successive packets: "1% 25%"
         "corrupt" corrupt: Chance {
             value: "P", example: "0.01", default: "0",
-            metadata: Some(AppliesTo::Errors(|it| it.corrupt.value().map(Model::Corruption))),
+            metadata: Some(AppliesTo::Errors(|it, _| it.corrupt.value().map(Model::Corruption))),
         }
         /// Probability that a frame is cut short, anywhere in it
         "truncate" truncate: Probability {
             value: "P", example: "0.01", default: "0",
-            metadata: Some(AppliesTo::Errors(|it| {
+            metadata: Some(AppliesTo::Errors(|it, _| {
                 let cut = |probability| Model::Truncation(Truncation { probability, least: 0 });
                 it.truncate.value().map(cut)
             })),
@@ -305,7 +324,7 @@ impl Direction {
     #[must_use]
     pub fn errors(&self) -> AirConfig {
         let models = Self::TABLE.iter().filter_map(|setting| match setting.metadata {
-            Some(AppliesTo::Errors(model)) => model(self),
+            Some(AppliesTo::Errors(model)) => model(self, setting),
             _ => None,
         });
         let range = self.range.value().map(|range| range.0);

@@ -4,19 +4,19 @@ use core::ops::Range;
 
 use toml::Spanned;
 use windfall_base::{LineRate, Rate};
-use windfall_channel::Bucket;
+use windfall_channel::{Bucket, Model};
 use windfall_link::Arq;
 use windfall_sap::Profile;
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::app::{App, AppArrivals, AppMode};
-use crate::direction::{AppliesTo, Direction};
+use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::Flow;
-use crate::link::{Link, LinkKind, Path};
+use crate::link::{Link, Path};
 use crate::model::{RunSettings, Scenario};
 use crate::sap;
-use crate::settings::{Setting, Settings};
+use crate::settings::{Requirement, Setting, Settings};
 use crate::side::Side;
 use crate::station::Station;
 use crate::values::{Get, value_if_set};
@@ -24,9 +24,9 @@ use crate::wifi::{ProtectionWord, Radio, StationMode, StationRadio};
 
 type Checked = Result<(), Fault>;
 
-/// A setting that has an effect only under a condition: its key, the condition, and what to say
+/// A setting that has an effect only under a condition: its row, the condition, and what to say
 /// where it does not hold, with the fix.
-type Condition<T, In> = (&'static str, fn(&T, &In) -> bool, &'static str);
+type Condition<T, In> = (fn() -> &'static Setting<T>, fn(&T, &In) -> bool, &'static str);
 
 /// Finds the first setting of `scenario` that changes nothing.
 pub(crate) fn check(scenario: &Scenario) -> Checked {
@@ -44,32 +44,32 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
 }
 
 const RUN: &[Condition<RunSettings, Scenario>] = &[(
-    "overcommit",
+    || RunSettings::row(|it| &it.overcommit),
     |run, scenario| !run.admits_too_much() || scenario.flows.iter().any(|it| it.reserve.is_some()),
     "no flow has a reservation: give a flow a reserve",
 )];
 
 const FLOW: &[Condition<Flow, Scenario>] = &[(
-    "packet-size",
+    || Flow::row(|it| &it.packet_size),
     |flow, _| flow.reserve.is_some(),
     "it belongs to a reservation: give the flow a reserve",
 )];
 
 const APP: &[Condition<App, Scenario>] = &[
     (
-        "jitter",
+        || App::row(|it| &it.jitter),
         |app, _| app.arrivals.value() != Some(AppArrivals::Poisson),
         "the times of poisson are random already: choose other arrivals",
     ),
-    ("protected", |app, _| is_approximate(app), PRECISE),
-    ("tolerance", |app, _| is_approximate(app), PRECISE),
+    (|| App::row(|it| &it.protected), |app, _| is_approximate(app), PRECISE),
+    (|| App::row(|it| &it.tolerance), |app, _| is_approximate(app), PRECISE),
     (
-        "tolerance",
+        || App::row(|it| &it.tolerance),
         |app, _| app.profile.value() != Some(Profile::Paper),
         "the paper's profile does not say which bytes are damaged: choose profile = \"standard\"",
     ),
-    ("newest-first", |app, _| is_approximate(app), PRECISE),
-    ("lateness", |app, _| is_approximate(app), PRECISE),
+    (|| App::row(|it| &it.newest_first), |app, _| is_approximate(app), PRECISE),
+    (|| App::row(|it| &it.lateness), |app, _| is_approximate(app), PRECISE),
 ];
 
 /// Why a setting of approximate messages changes nothing.
@@ -81,13 +81,13 @@ fn is_approximate(app: &App) -> bool {
 
 const RADIO: &[Condition<Radio, Link>] = &[
     (
-        "attempts",
+        || Radio::row(|it| &it.attempts),
         |radio, _| radio.short_attempts.is_none() || radio.long_attempts.is_none(),
         "short-attempts and long-attempts say it of every frame: choose one or two of the three",
     ),
     (
-        "slot",
-        |_, link| link.kind() != LinkKind::WifiB,
+        || Radio::row(|it| &it.slot),
+        |_, link| link.kind().phy() != Some(Phy::B),
         "802.11b has long slots alone: use kind = \"wifi-g\"",
     ),
 ];
@@ -97,11 +97,9 @@ const RADIO: &[Condition<Radio, Link>] = &[
 fn check_rts_rate(link: &Link, scenario: &Scenario) -> Checked {
     let radio = &link.radio;
     let Some(said) = &radio.rts_rate else { return Ok(()) };
-    let setting = Radio::TABLE.iter().find(|it| it.name == "rts-rate");
-    let Some((setting, threshold)) = setting.and_then(|it| Some((it, it.lacking(radio)?))) else {
-        return Ok(());
-    };
-    let is_for_g = link.kind() == LinkKind::WifiG;
+    let setting = Radio::row(|it| &it.rts_rate);
+    let Some(threshold) = setting.lacking(radio) else { return Ok(()) };
+    let is_for_g = link.kind().phy() == Some(Phy::G);
     if is_for_g && is_protected(link, scenario) {
         return Ok(());
     }
@@ -126,53 +124,32 @@ fn is_protected(link: &Link, scenario: &Scenario) -> bool {
 
 /// Checks the conditions of the settings that `object` has.
 fn hold<T: Settings, In>(object: &T, place: &In, conditions: &[Condition<T, In>]) -> Checked {
-    let broken = conditions.iter().find_map(|(key, holds, why)| {
-        let mut named = T::TABLE.iter().filter(|it| it.name == *key && it.is_set(object));
-        named.next().filter(|_| !holds(object, place)).map(|setting| fault(setting, object, why))
+    let broken = conditions.iter().find_map(|(row, holds, why)| {
+        let setting = row();
+        let is_idle = setting.is_set(object) && !holds(object, place);
+        is_idle.then(|| fault(setting, object, why))
     });
     broken.map_or(Ok(()), Err)
 }
 
 /// Says why a setting of `object` changes nothing.
 fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
-    let span = (setting.field)(object).span().unwrap_or_default();
+    let span = setting.field(object).span().unwrap_or_default();
     Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
-}
-
-/// The key of a setting, whether a direction has what it needs, and how that is written.
-type Need = (&'static str, fn(&Direction) -> bool, &'static str);
-
-/// Settings of the wire that change nothing without another one.
-const NEEDS: &[Need] = &[
-    ("jitter-table", |it| value_if_set(&it.jitter).is_some(), "jitter = \"10ms\""),
-    ("slots-table", has_gaps, "slots = \"distribution normal 20ms 5ms\""),
-    ("reorder", Direction::has_delay, "delay = \"10ms\" or a jitter"),
-    ("bucket", Direction::has_constant_rate, "rate = \"1Mbps\", at which it fills"),
-    ("once", |it| it.rate_trace.is_some(), "rate-trace = \"FILE\""),
-    ("overhead", Direction::has_rate, "rate = \"1Mbps\""),
-    ("cell", Direction::has_rate, "rate = \"1Mbps\""),
-    ("loss-ecn", can_mark, "loss = \"1%\" and no policy"),
-];
-
-/// Tells whether the times between slots have a distribution.
-fn has_gaps(direction: &Direction) -> bool {
-    value_if_set(&direction.slots).is_some_and(|slots| slots.has_distribution())
-}
-
-/// Tells whether packets are lost that can be marked; those in coded frames cannot.
-fn can_mark(direction: &Direction) -> bool {
-    value_if_set(&direction.policy).is_none()
-        && direction.models().any(|it| LOSSES.contains(&it.name))
 }
 
 /// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
 /// where that is said, if not where the setting stands. What is off or none needs nothing.
 pub(crate) fn needs(said: &Direction, whole: &[Direction], at: Option<&Range<usize>>) -> Checked {
-    let idle = NEEDS.iter().filter(|it| !whole.iter().any(it.1)).find_map(|&(key, _, needed)| {
-        let setting = Direction::TABLE.iter().find(|it| it.name == key && it.is_set(said))?;
+    let idle = Direction::TABLE.iter().find_map(|setting| {
+        let Requirement { is_met, by } = setting.requires?;
         setting.text(said).filter(|text| !["none", "off"].contains(&text.as_str()))?;
-        let why = format!("{key} changes nothing here without {needed}: add it, or remove {key}");
-        Some(Fault::at(at.cloned().or_else(|| (setting.field)(said).span())?, why))
+        if whole.iter().any(is_met) {
+            return None;
+        }
+        let key = setting.name;
+        let why = format!("{key} changes nothing here without {by}: add it, or remove {key}");
+        Some(Fault::at(at.cloned().or_else(|| setting.field(said).span())?, why))
     });
     idle.map_or(Ok(()), Err)
 }
@@ -208,6 +185,16 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
 }
 
 impl Direction {
+    /// Tells whether the times between slots have a distribution.
+    pub(crate) fn has_gaps(&self) -> bool {
+        value_if_set(&self.slots).is_some_and(|slots| slots.has_distribution())
+    }
+
+    /// Tells whether packets are lost that can be marked; those in coded frames cannot.
+    pub(crate) fn can_mark(&self) -> bool {
+        value_if_set(&self.policy).is_none() && self.models().any(Impairment::only_loses)
+    }
+
     /// Tells whether frames take time on the way, beside that of their bytes.
     pub(crate) fn has_delay(&self) -> bool {
         value_if_set(&self.jitter).is_some()
@@ -236,17 +223,25 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_repeated = |direction: &Direction| match direction.arq.value() {
         Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
-        None => link.kind() != LinkKind::Pipe || value_if_set(&direction.policy).is_some(),
+        None => !link.kind().is_wire() || value_if_set(&direction.policy).is_some(),
     };
     if scenario.flows.iter().any(repeats) {
         return Ok(());
     }
     for direction in Side::BOTH.map(|side| link.direction(side)) {
         let keys = [
-            ("combine", direction.combine.as_ref(), "arq = \"persistent\" or a policy"),
-            ("increments", direction.increments.as_ref(), "arq = \"persistent\""),
+            (
+                Direction::row(|it| &it.combine),
+                direction.combine.as_ref(),
+                "arq = \"persistent\" or a policy",
+            ),
+            (
+                Direction::row(|it| &it.increments),
+                direction.increments.as_ref(),
+                "arq = \"persistent\"",
+            ),
         ];
-        let set = keys.into_iter().filter_map(|(key, it, fix)| Some((key, it?, fix)));
+        let set = keys.into_iter().filter_map(|(row, it, fix)| Some((row.name, it?, fix)));
         let is_of_no_use = |it: &Spanned<bool>| *it.get_ref() && !is_repeated(&direction);
         if let Some((key, value, fix)) = set.into_iter().find(|(_, it, _)| is_of_no_use(it)) {
             let message = format!(
@@ -297,24 +292,28 @@ fn check_said(said: &Direction, airs: &[Direction], mtu: u16) -> Checked {
     }
 }
 
-/// Error models that lose frames and leave the bits of others alone.
-const LOSSES: [&str; 4] = ["burst", "loss", "loss-state", "gemodel"];
+/// An error model of a direction: `None` for an environment or a trace.
+struct Impairment(Option<Model>);
+
+impl Impairment {
+    /// Tells whether it loses frames and leaves the bits of others alone.
+    fn only_loses(self) -> bool {
+        self.0.is_some_and(|model| model.only_loses())
+    }
+}
 
 impl Direction {
     /// Tells whether the air has an error model that does something to the bits of a frame.
     #[must_use]
     pub fn has_bit_errors(&self) -> bool {
-        self.models().any(|setting| !LOSSES.contains(&setting.name))
+        self.models().any(|it| !it.only_loses())
     }
 
-    /// Returns the settings of the error models that there are.
-    fn models(&self) -> impl Iterator<Item = &'static Setting<Self>> + '_ {
-        let is_model = |setting: &&Setting<Self>| {
-            matches!(setting.metadata, Some(AppliesTo::Errors(_)))
-                || ["environment", "error-trace"].contains(&setting.name)
-        };
-        let is_there = |it: &&Setting<Self>| it.text(self).is_some_and(|text| text != "none");
-        Self::TABLE.iter().filter(is_model).filter(is_there)
+    /// Returns the error models that there are.
+    fn models(&self) -> impl Iterator<Item = Impairment> + '_ {
+        let listed = self.errors().models.into_iter().map(|model| Impairment(Some(model)));
+        let others = [self.environment.is_some(), self.error_trace.is_some()];
+        listed.chain(others.into_iter().filter(|is_there| *is_there).map(|_| Impairment(None)))
     }
 
     /// Checks that bit errors, if there are any, can fall into the range, if there is one, of
@@ -359,7 +358,7 @@ fn check_radio(station: &Station, scenario: &Scenario) -> Checked {
 
 /// Conditions of a station's radio, and whether one of its links has an access point.
 const STATION_RADIO: &[Condition<StationRadio, bool>] = &[(
-    "power-save",
+    || StationRadio::row(|it| &it.power_save),
     |radio, has_access_point| radio.power_save.value() != Some(true) || *has_access_point,
     "no access point keeps what comes for the station: add infrastructure = true to the radio of \
      the link",

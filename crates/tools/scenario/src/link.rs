@@ -71,6 +71,31 @@ impl LinkKind {
             Self::WifiG => Some(Phy::G),
         }
     }
+
+    /// Tells whether each direction is a wire of its own, which may change while a scenario runs.
+    #[must_use]
+    pub const fn is_wire(self) -> bool {
+        match self {
+            Self::Pipe => true,
+            Self::Wavelan | Self::WifiB | Self::WifiG | Self::Gsm => false,
+        }
+    }
+
+    /// Tells whether it is a circuit, which may have modems or a tunnel.
+    pub(crate) const fn is_circuit(self) -> bool {
+        match self {
+            Self::Gsm => true,
+            Self::Pipe | Self::Wavelan | Self::WifiB | Self::WifiG => false,
+        }
+    }
+
+    /// Tells whether a base station polls the others.
+    pub(crate) const fn is_polled(self) -> bool {
+        match self {
+            Self::Wavelan => true,
+            Self::Pipe | Self::WifiB | Self::WifiG | Self::Gsm => false,
+        }
+    }
 }
 
 settings! {

@@ -26,7 +26,7 @@ use windfall_stack::{InterfaceConfig, RepairsConfig};
 use crate::direction::{Direction, FramePart};
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
@@ -87,7 +87,7 @@ pub(crate) fn interface(
         send: value_if_set(&own.fec),
         receive: value_if_set(&others.fec),
         accept_damaged: others.accept_damaged.value().unwrap_or(false),
-        by_destination: link.kind() != LinkKind::Pipe,
+        by_destination: !link.kind().is_wire(),
     };
     let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {

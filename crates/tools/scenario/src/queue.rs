@@ -21,15 +21,29 @@ const fn disciplines(last: &str) -> ConstText<256> {
     text
 }
 
+/// The names of what keeps a queue short, from number `first` on, `last` before the last of them.
+const fn managements(first: usize, last: &str) -> ConstText<256> {
+    let all = Management::ALL;
+    let (mut text, mut at) = (ConstText::EMPTY, first);
+    while at < all.len() {
+        text = text.with_item((at - first, all.len() - first), all[at].name(), last);
+        at += 1;
+    }
+    text
+}
+
 /// The description of the setting.
 pub(crate) const HELP: &str = {
-    const TEXT: ConstText<1024> =
-        ConstText::EMPTY.with("Queue before the link: ").with(disciplines(" or ").as_str()).with(
-            ", and its length: packets, bytes with a unit, or infinite; mark:N marks (ECN) packets \
-             that find N waiting; \"elf,100,mark:20\" is all of these; drophead, codel, pie or \
-             fq-codel in place of droptail, with target:5ms, interval:100ms or noecn, keeps it \
-             short",
-        );
+    const LENGTH: &str = ", and its length: packets, bytes with a unit, or infinite; mark:N marks \
+                          (ECN) packets that find N waiting; \"elf,100,mark:20\" is all of these; ";
+    const TEXT: ConstText<1024> = ConstText::EMPTY
+        .with("Queue before the link: ")
+        .with(disciplines(" or ").as_str())
+        .with(LENGTH)
+        .with(managements(1, " or ").as_str())
+        .with(" in place of ")
+        .with(Management::DropTail.name())
+        .with(", with target:5ms, interval:100ms or noecn, keeps it short");
     TEXT.as_str()
 };
 
@@ -125,10 +139,10 @@ impl FromStr for Queue {
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         let refused = || {
             let fix = format!(
-                "write a discipline ({}), what keeps it short (droptail, drophead, codel, pie, \
-                 fq-codel), packets from 1 to 4294967295, bytes with a unit, mark:N, infinite, or \
-                 several: \"wfq,64kB\"",
-                disciplines(", ").as_str()
+                "write a discipline ({}), what keeps it short ({}), packets from 1 to 4294967295, \
+                 bytes with a unit, mark:N, infinite, or several: \"wfq,64kB\"",
+                disciplines(", ").as_str(),
+                managements(0, ", ").as_str()
             );
             ParseUnitError::new("queue", text, fix)
         };

@@ -39,6 +39,19 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
     #[doc(hidden)]
     fn write_keys<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error>;
 
+    /// Returns the row of a field, such as `|it| &it.rate`.
+    ///
+    /// # Panics
+    /// If the field is none that a row describes.
+    #[must_use]
+    fn row<F: SettingField>(field: fn(&Self) -> &F) -> &'static Setting<Self> {
+        let object = Self::unset();
+        let place = core::ptr::from_ref(field(&object)).cast::<()>();
+        let is_own =
+            |row: &&Setting<Self>| core::ptr::from_ref(row.field(&object)).cast::<()>() == place;
+        Self::TABLE.iter().find(is_own).expect("a field that a row describes")
+    }
+
     /// Tells whether nothing is set.
     #[must_use]
     fn is_unset(&self) -> bool {
@@ -49,17 +62,17 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
     fn overlay(&mut self, other: &Self) {
         self.clear(other);
         for setting in Self::TABLE.iter().filter(|it| !it.is_required && it.is_set(other)) {
-            (setting.copy)(self, other);
+            (setting.accessors.copy)(self, other, setting.index);
         }
     }
 
     /// Unsets every setting that `other` has, and those that they exclude.
     fn clear(&mut self, other: &Self) {
         for setting in Self::TABLE.iter().filter(|it| it.is_set(other)) {
-            let is_taken_away = (setting.field)(other).is_taken_away();
+            let is_taken_away = setting.field(other).is_taken_away();
             let excluded = setting.excluded().filter(|_| !is_taken_away);
             for each in [setting].into_iter().chain(excluded) {
-                (each.field_mut)(self).clear();
+                each.field_mut(self).clear();
             }
         }
     }
@@ -82,7 +95,6 @@ pub(crate) fn check<T: Settings>(object: &T) -> Result<(), Fault> {
 }
 
 /// A setting of an object: a row of its table. Texts that do not apply are empty.
-#[derive(Clone, Copy)]
 pub struct Setting<T: Settings> {
     /// The key in a scenario, and the name of the option unless `option` has another.
     pub name: &'static str,
@@ -111,6 +123,10 @@ pub struct Setting<T: Settings> {
     /// The words for what else gives this one an effect, if there is such a thing: then the whole
     /// scenario decides.
     pub needs_or: &'static str,
+    /// The condition without which it changes nothing, where no setting alone is that.
+    pub requires: Option<Requirement<T>>,
+    /// It may change while a scenario runs, even if the table does not say it of all of its kind.
+    pub is_live: bool,
     /// The requirement that asks for it.
     pub requirement: &'static str,
     /// The value is the name of a file.
@@ -130,12 +146,58 @@ pub struct Setting<T: Settings> {
     #[doc(hidden)]
     pub units: fn(&str) -> Result<(), String>,
     #[doc(hidden)]
-    pub field: fn(&T) -> &dyn SettingField,
+    pub accessors: Accessors<T>,
+    /// The place in the list that the row is made from, if it is from one.
     #[doc(hidden)]
-    pub field_mut: fn(&mut T) -> &mut dyn SettingField,
-    #[doc(hidden)]
-    pub copy: fn(&mut T, &T),
+    pub index: usize,
 }
+
+impl<T: Settings> Clone for Setting<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Settings> Copy for Setting<T> {}
+
+/// A condition without which a setting changes nothing.
+pub struct Requirement<T> {
+    /// Tells whether an object fulfils it.
+    pub is_met: fn(&T) -> bool,
+    /// The keys to add so that an object does, as they are written in a scenario.
+    pub by: &'static str,
+}
+
+impl<T> Requirement<T> {
+    /// The condition that `is_met` checks, and what to add.
+    pub(crate) const fn new(is_met: fn(&T) -> bool, by: &'static str) -> Self {
+        Self { is_met, by }
+    }
+}
+
+impl<T> Clone for Requirement<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Requirement<T> {}
+
+/// Ways to the value of a setting; the number is the index of the row.
+#[doc(hidden)]
+pub struct Accessors<T> {
+    pub(crate) field: fn(&T, usize) -> &dyn SettingField,
+    pub(crate) field_mut: fn(&mut T, usize) -> &mut dyn SettingField,
+    pub(crate) copy: fn(&mut T, &T, usize),
+}
+
+impl<T> Clone for Accessors<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Accessors<T> {}
 
 /// The range of a setting.
 #[doc(hidden)]
@@ -153,9 +215,7 @@ impl<T: Settings> Setting<T> {
     pub(crate) const fn of_field<V: Value>(
         name: &'static str,
         doc: &'static str,
-        field: fn(&T) -> &dyn SettingField,
-        field_mut: fn(&mut T) -> &mut dyn SettingField,
-        copy: fn(&mut T, &T),
+        accessors: Accessors<T>,
         limits: Option<SettingRange>,
     ) -> Self {
         Self {
@@ -172,6 +232,8 @@ impl<T: Settings> Setting<T> {
             excludes: "",
             needs: "",
             needs_or: "",
+            requires: None,
+            is_live: false,
             requirement: "",
             is_file: false,
             is_repeated: false,
@@ -181,10 +243,19 @@ impl<T: Settings> Setting<T> {
             metadata: None,
             limits,
             units: V::check_units,
-            field,
-            field_mut,
-            copy,
+            accessors,
+            index: 0,
         }
+    }
+
+    /// Returns the field of the setting.
+    pub(crate) fn field<'a>(&self, object: &'a T) -> &'a dyn SettingField {
+        (self.accessors.field)(object, self.index)
+    }
+
+    /// Returns the field of the setting, to change it.
+    pub(crate) fn field_mut<'a>(&self, object: &'a mut T) -> &'a mut dyn SettingField {
+        (self.accessors.field_mut)(object, self.index)
     }
 
     /// Returns the name of the option.
@@ -214,13 +285,13 @@ impl<T: Settings> Setting<T> {
     /// Tells whether `object` has this setting.
     #[must_use]
     pub fn is_set(&self, object: &T) -> bool {
-        (self.field)(object).text().is_some()
+        self.field(object).text().is_some()
     }
 
     /// Returns the value of the setting as text, if it is set.
     #[must_use]
     pub fn text(&self, object: &T) -> Option<String> {
-        (self.field)(object).text()
+        self.field(object).text()
     }
 
     /// Sets the value that `text` stands for.
@@ -232,7 +303,7 @@ impl<T: Settings> Setting<T> {
             return Err(NAME_A_FILE.to_owned());
         }
         let holds = |limits: &SettingRange| (limits.hold)(text);
-        match (self.field_mut)(object).set(text) {
+        match self.field_mut(object).set(text) {
             // A number that cannot be read has no better advice than its range.
             Err(advice) if advice.is_empty() => Err(self.advice()),
             Ok(()) if !self.limits.as_ref().is_none_or(holds) => Err(self.advice()),
@@ -300,7 +371,7 @@ impl<T: Settings> Setting<T> {
     }
 
     fn check(&self, object: &T) -> Result<(), Fault> {
-        let field = (self.field)(object);
+        let field = self.field(object);
         let (Some(text), Some(span)) = (field.text(), field.span()) else { return Ok(()) };
         let name = self.name;
         if self.is_file && text.is_empty() {
@@ -311,7 +382,7 @@ impl<T: Settings> Setting<T> {
             let message = format!("{name} of {text} is out of range: {}", self.advice());
             return Err(Fault::at(span, message));
         }
-        let is_there = |it: &&Self| it.is_set(object) && !(it.field)(object).is_taken_away();
+        let is_there = |it: &&Self| it.is_set(object) && !it.field(object).is_taken_away();
         if let Some(other) = self.excluded().find(is_there).filter(|_| !field.is_taken_away()) {
             let message = format!("{name} and {} exclude each other: remove one", other.name);
             return Err(Fault::at(span, message));
@@ -451,6 +522,40 @@ impl<T: Settings> SubTable for Vec<T> {
     }
 }
 
+/// Settings of an object of type `T` whose rows are made from a list, such as that of error models.
+pub(crate) trait Listed<T: Settings> {
+    /// The rows of the settings, one for each entry of the list.
+    const ROWS: &'static [Setting<T>];
+
+    /// Returns the keys.
+    fn names() -> impl Iterator<Item = &'static str> {
+        Self::ROWS.iter().map(|row| row.name)
+    }
+
+    /// Reads the value of a key; `None` if it is of another setting.
+    fn read(&mut self, key: &str, node: &Node<'_>) -> Option<Result<(), FormError>>;
+
+    /// Writes the keys that are set.
+    fn write<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error>;
+}
+
+/// Joins three tables of one object.
+pub(crate) const fn joined<T: Settings, const N: usize>(
+    parts: [&[Setting<T>]; 3],
+) -> [Setting<T>; N] {
+    let mut rows = [parts[0][0]; N];
+    let (mut part, mut count) = (0, 0);
+    while part < parts.len() {
+        let mut at = 0;
+        while at < parts[part].len() {
+            rows[count] = parts[part][at];
+            (at, count) = (at + 1, count + 1);
+        }
+        part += 1;
+    }
+    rows
+}
+
 /// Writes an object as a table of a scenario file.
 pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
@@ -461,7 +566,8 @@ pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::
 /// Defines an object by the table of its settings.
 ///
 /// A row is `"key" field: Type [least..=most] { property: value, … }` below its description; the
-/// properties are the fields of [`Setting`]. Behind `required` stand keys that cannot be left out,
+/// properties are the fields of [`Setting`]. A line `listed field: Type,` among the rows stands for
+/// those of a list ([`Listed`]). Behind `required` stand keys that cannot be left out,
 /// behind `parts` tables and lists, and behind `inline` an object whose keys stand among these.
 macro_rules! settings {
     (
@@ -472,6 +578,14 @@ macro_rules! settings {
                 $key:literal $field:ident : $type:ty $([$($limits:tt)+])?
                     { $($property:ident : $value:expr),* $(,)? }
             )*
+            $(
+                listed $listed:ident : $listed_type:ty,
+                $(
+                    $(#[doc = $later_help:literal])+
+                    $later_key:literal $later:ident : $later_type:ty $([$($later_limits:tt)+])?
+                        { $($later_property:ident : $later_value:expr),* $(,)? }
+                )*
+            )?
         }
         $(required {
             $(
@@ -488,6 +602,11 @@ macro_rules! settings {
         $visibility struct $name {
             $($($(#[doc = $required_help])+ pub $required: toml::Spanned<$required_type>,)*)?
             $($(#[doc = $help])+ pub $field: Option<toml::Spanned<$type>>,)*
+            $(
+                /// The settings of a list.
+                pub $listed: $listed_type,
+                $($(#[doc = $later_help])+ pub $later: Option<toml::Spanned<$later_type>>,)*
+            )?
             $($(#[$inline_meta])* pub $inline: $inline_type,)?
             $($($(#[$part_meta])* pub $part: $part_type,)*)?
         }
@@ -495,32 +614,24 @@ macro_rules! settings {
         impl $crate::settings::Settings for $name {
             type RowMetadata = settings!(@or () $(, $metadata)?);
 
-            const TABLE: &'static [$crate::settings::Setting<Self>] = &[$($(
+            const TABLE: &'static [$crate::settings::Setting<Self>] = settings!(@table $name [$($(
                 $crate::settings::Setting {
                     is_required: true,
                     $($required_property: $required_value,)*
-                    ..$crate::settings::Setting::of_field::<$required_type>(
-                        $required_key,
-                        concat!($($required_help),+),
-                        |object| &object.$required,
-                        |object| &mut object.$required,
-                        |to, from| to.$required.clone_from(&from.$required),
-                        None,
-                    )
+                    ..settings!(@row $required_key $required: $required_type, $($required_help)+;)
                 },
             )*)? $(
                 $crate::settings::Setting {
                     $($property: $value,)*
-                    ..$crate::settings::Setting::of_field::<$type>(
-                        $key,
-                        concat!($($help),+),
-                        |object| &object.$field,
-                        |object| &mut object.$field,
-                        |to, from| to.$field.clone_from(&from.$field),
-                        settings!(@limits $type; $($($limits)+)?),
-                    )
+                    ..settings!(@row $key $field: $type, $($help)+; $($($limits)+)?)
                 },
-            )*];
+            )*] $($listed_type [$(
+                $crate::settings::Setting {
+                    $($later_property: $later_value,)*
+                    ..settings!(@row $later_key $later: $later_type, $($later_help)+;
+                        $($($later_limits)+)?)
+                },
+            )*])?);
 
             fn unset() -> Self {
                 Self {
@@ -528,6 +639,7 @@ macro_rules! settings {
                         $required: toml::Spanned::new(0..0, $crate::value::Placeholder::blank()),
                     )*)?
                     $($field: None,)*
+                    $($listed: Default::default(), $($later: None,)*)?
                     $($inline: $crate::settings::Settings::unset(),)?
                     $($($part: Default::default(),)*)?
                 }
@@ -538,6 +650,11 @@ macro_rules! settings {
                 keys.extend(required);
                 let own: &[&str] = &[$($key),*];
                 keys.extend(own);
+                $(
+                    keys.extend(<$listed_type as $crate::settings::Listed<Self>>::names());
+                    let later: &[&str] = &[$($later_key),*];
+                    keys.extend(later);
+                )?
                 $(<$inline_type as $crate::settings::Settings>::add_keys(keys);)?
                 let parts: &[&str] = &[$($($part_key),*)?];
                 keys.extend(parts);
@@ -552,8 +669,21 @@ macro_rules! settings {
                 match key {
                     $($($required_key => self.$required = $crate::value::Value::read(node)?,)*)?
                     $($key => self.$field = Some($crate::value::Value::read(node)?),)*
+                    $($($later_key => {
+                        self.$later = Some($crate::value::Value::read(node)?);
+                    })*)?
                     $($($part_key => self.$part = $crate::settings::SubTable::read(node)?,)*)?
-                    _ => settings!(@inline self key node $($inline)?),
+                    _ => {
+                        $(
+                            let list = &mut self.$listed;
+                            if let Some(read) =
+                                $crate::settings::Listed::<Self>::read(list, key, node)
+                            {
+                                return read;
+                            }
+                        )?
+                        settings!(@inline self key node $($inline)?)
+                    }
                 }
                 Ok(())
             }
@@ -561,6 +691,10 @@ macro_rules! settings {
             fn write_keys<S: serde::ser::SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
                 $($($crate::value::write_value(map, $required_key, Some(&self.$required))?;)*)?
                 $($crate::value::write_value(map, $key, self.$field.as_ref())?;)*
+                $(
+                    $crate::settings::Listed::<Self>::write(&self.$listed, map)?;
+                    $($crate::value::write_value(map, $later_key, self.$later.as_ref())?;)*
+                )?
                 $(self.$inline.write_keys(map)?;)?
                 $($(if self.$part != <$part_type>::default() {
                     map.serialize_entry($part_key, &self.$part)?;
@@ -576,6 +710,29 @@ macro_rules! settings {
         }
 
         settings!(@default $name $($($required)*)?);
+    };
+    (@table $name:ident [$($row:expr,)*]) => { &[$($row),*] };
+    (@table $name:ident [$($row:expr,)*] $listed:ty [$($later:expr,)*]) => {{
+        const PARTS: [&[$crate::settings::Setting<$name>]; 3] = [
+            &[$($row),*],
+            <$listed as $crate::settings::Listed<$name>>::ROWS,
+            &[$($later),*],
+        ];
+        const COUNT: usize = PARTS[0].len() + PARTS[1].len() + PARTS[2].len();
+        const ROWS: [$crate::settings::Setting<$name>; COUNT] = $crate::settings::joined(PARTS);
+        &ROWS
+    }};
+    (@row $key:literal $field:ident : $type:ty, $($help:literal)+; $($limits:tt)*) => {
+        $crate::settings::Setting::of_field::<$type>(
+            $key,
+            concat!($($help),+),
+            $crate::settings::Accessors {
+                field: |object, _| &object.$field,
+                field_mut: |object, _| &mut object.$field,
+                copy: |to, from, _| to.$field.clone_from(&from.$field),
+            },
+            settings!(@limits $type; $($limits)*),
+        )
     };
     (@or $default:ty) => { $default };
     (@or $default:ty, $type:ty) => { $type };

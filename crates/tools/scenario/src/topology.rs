@@ -116,7 +116,7 @@ impl Scenario {
     ) -> Result<(usize, MediumConfig), ScenarioError> {
         let mut files = Files { open: read, budget: MemoryBudget::default() };
         let found = self.links.iter().enumerate().find(|(_, link)| change.is_of(link));
-        let Some((place, link)) = found.filter(|(_, link)| link.kind() == LinkKind::Pipe) else {
+        let Some((place, link)) = found.filter(|(_, link)| link.kind().is_wire()) else {
             return Err(ScenarioError::nowhere("the change is of no pipe".to_owned()));
         };
         let medium = links::pipe_medium(link, self, &mut files);

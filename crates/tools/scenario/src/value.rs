@@ -10,8 +10,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 use windfall_base::{ByteCount, Dbm, Duration, LineRate, Metres, Probability, Rate, Seed};
 use windfall_channel::{
-    Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern, LossStates,
-    OnOff, Reorder, Slotting, Surroundings,
+    Bucket, BurstWindow, ByteRange, Cell, Chance, GilbertElliott, Jitter, LossPattern, OnOff,
+    Reorder, Slotting, Surroundings,
 };
 use windfall_link::{Arq, RepairConfig};
 use windfall_settings::policy::PolicyName;
@@ -208,7 +208,6 @@ by_text! {
     Jitter: "jitter" [units::of_jitter],
     LineRate: "rate",
     LossPattern: "pattern",
-    LossStates: "chain of states",
     OnOff: "interruption" [units::of_interruption],
     PolicyName: "policy",
     Prefix: "network",

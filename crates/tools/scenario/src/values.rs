@@ -3,6 +3,7 @@
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
+use std::borrow::Cow;
 
 use ipnet::IpNet;
 use serde::{Serialize, Serializer};
@@ -57,14 +58,18 @@ macro_rules! serialize_by_text {
 
 /// Reads a value from its text form; numbers count as text.
 pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, FormError> {
+    text_of(node)?.parse().map_err(FormError::new)
+}
+
+/// Returns the text form of a value; numbers count as text.
+pub(crate) fn text_of<'a>(node: &'a Node<'_>) -> Result<Cow<'a, str>, FormError> {
     let not_text = || unlike(node, "text in quotes, or a whole number");
-    match node.get_ref() {
-        DeValue::String(text) => text.parse(),
-        DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().parse(),
-        DeValue::Float(_) => abbreviated(by_serde::<f64>(node)?.to_string()).parse(),
+    Ok(match node.get_ref() {
+        DeValue::String(text) => Cow::Borrowed(text),
+        DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().into(),
+        DeValue::Float(_) => abbreviated(by_serde::<f64>(node)?.to_string()).into(),
         _ => return Err(not_text()),
-    }
-    .map_err(FormError::new)
+    })
 }
 
 /// The text of a value, which is short also for a number of hundreds of digits.

@@ -8,7 +8,7 @@ use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::{CarrierSense, Errors};
 use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
 
-use crate::settings::{Settings, settings};
+use crate::settings::{Setting, Settings, settings};
 
 pub use words::{FadingWord, PathLossWord, ProtectionWord, Slot, StationMode};
 
@@ -185,21 +185,24 @@ settings! {
     }
 }
 
-/// The settings of a radio that limit its attempts.
-const ATTEMPTS: [&str; 3] = ["attempts", "short-attempts", "long-attempts"];
-
 impl Radio {
+    /// Returns the settings that limit the attempts.
+    fn limits_of_attempts() -> [&'static Setting<Self>; 3] {
+        [
+            Self::row(|it| &it.attempts),
+            Self::row(|it| &it.short_attempts),
+            Self::row(|it| &it.long_attempts),
+        ]
+    }
+
     /// Returns the name of the first setting that limits the attempts.
     pub(crate) fn attempts_set(&self) -> Option<&'static str> {
-        let mut set =
-            Self::TABLE.iter().filter(|it| ATTEMPTS.contains(&it.name) && it.is_set(self));
-        set.next().map(|it| it.name)
+        let set = Self::limits_of_attempts().into_iter().find(|it| it.is_set(self));
+        set.map(|it| it.name)
     }
 
     /// Unsets the limits of attempts.
     pub(crate) fn clear_attempts(&mut self) {
-        for setting in Self::TABLE.iter().filter(|it| ATTEMPTS.contains(&it.name)) {
-            (setting.field_mut)(self).clear();
-        }
+        (self.attempts, self.short_attempts, self.long_attempts) = (None, None, None);
     }
 }

@@ -90,10 +90,11 @@ impl ScenarioKey {
                 put(radio, self.setting, value)
             }),
             KeyPlace::Tcp(places) => each(&mut scenario.stations, places, |station| {
-                let before = setting::<Station>("tcp").and_then(|it| it.text(station));
+                let tcp = Station::row(|it| &it.tcp);
+                let before = tcp.text(station);
                 let own = format!("{}={value}", self.setting);
                 let all = before.into_iter().chain([own]).collect::<Vec<_>>().join(", ");
-                put(station, "tcp", &all)
+                tcp.set(station, &all)
             }),
             KeyPlace::Flow(places) => {
                 each(&mut scenario.flows, places, |it| put(it, self.setting, value))
@@ -385,8 +386,7 @@ fn is_of_link(word: &str) -> bool {
 }
 
 fn app_kind(app: &App) -> String {
-    let kind = App::TABLE.iter().find(|it| it.name == "kind");
-    kind.and_then(|it| it.text(app)).unwrap_or_default()
+    App::row(|it| &it.kind).text(app).unwrap_or_default()
 }
 
 /// The letters of a word, sorted.
@@ -406,11 +406,10 @@ fn which(what: &str, names: &[String]) -> String {
 }
 
 fn keys<T: Settings>() -> Vec<String> {
-    T::TABLE
-        .iter()
-        .filter(|it| !it.is_required && it.name != "seed")
-        .map(|it| it.name.to_owned())
-        .collect()
+    // The seeds are those of the sweep.
+    let seed = RunSettings::row(|it| &it.seed).name;
+    let rows = T::TABLE.iter().filter(|it| !it.is_required && it.name != seed);
+    rows.map(|it| it.name.to_owned()).collect()
 }
 
 fn link_keys() -> Vec<String> {

@@ -12,7 +12,9 @@ pub struct ParseModelError {
 }
 
 impl ParseModelError {
-    pub(crate) fn new(kind: &'static str, text: &str, fix: String) -> Self {
+    /// Refuses `text` as a thing of this kind, such as "burst pattern", and says what to do.
+    #[must_use]
+    pub fn new(kind: &'static str, text: &str, fix: String) -> Self {
         Self { kind, text: text.to_owned(), fix }
     }
 }

@@ -3,11 +3,25 @@
 use core::fmt;
 use core::str::FromStr;
 
+use std::sync::Arc;
+
 use windfall_base::{Probability, Stream};
 
-use super::FrameDamage;
 use super::chance::probabilities;
 use super::error::ParseModelError;
+use super::{ErrorModel, ErrorModelKind, ErrorProcess, FrameDamage};
+
+/// Losses by a chain of four states.
+pub(super) const LOSS_STATES: ErrorModelKind = ErrorModelKind {
+    name: "loss-state",
+    help: "Frames lost by a chain of four states as in netem: \"p13 p31 p32 p23 p14\", all but the \
+           first of which may be left out",
+    detail: "",
+    parameters: "chain of states",
+    example: "1% 25% 10% 50% 0.1%",
+    only_loses: true,
+    parse: |text| Ok(Arc::new(text.parse::<LossStates>()?)),
+};
 
 /// A chain of four states that takes a step with each frame: gaps between bursts, with single
 /// losses, and bursts, with single frames that arrive.
@@ -82,6 +96,12 @@ impl FromStr for LossStates {
     }
 }
 
+impl ErrorModel for LossStates {
+    fn start(&self, _: &mut Stream) -> Box<dyn ErrorProcess> {
+        Box::new(LossChain { states: *self, place: Place::Gap })
+    }
+}
+
 /// A state of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -93,20 +113,16 @@ enum Place {
 
 /// A chain at work.
 #[derive(Clone, Debug)]
-pub(super) struct LossChain {
+struct LossChain {
     states: LossStates,
     place: Place,
 }
 
-impl LossChain {
-    pub(super) fn new(states: LossStates) -> Self {
-        Self { states, place: Place::Gap }
-    }
-
+impl ErrorProcess for LossChain {
     /// One step per frame; a state of losses loses it.
-    pub(super) fn apply(&mut self, stream: &mut Stream, damage: &mut FrameDamage) {
+    fn apply(&mut self, _: u32, draw: &mut Stream, damage: &mut FrameDamage) {
         let [p13, p31, p32, p23, p14] = self.states.values().map(Probability::get);
-        let drawn = stream.unit();
+        let drawn = draw.unit();
         self.place = match self.place {
             Place::Gap if drawn < p14 => Place::LossInGap,
             Place::Gap if drawn < p14 + p13 => Place::Burst,
@@ -117,7 +133,9 @@ impl LossChain {
             Place::Burst if drawn < p32 + p31 => Place::Gap,
             Place::Burst => Place::Burst,
         };
-        damage.lost |= matches!(self.place, Place::Burst | Place::LossInGap);
+        if matches!(self.place, Place::Burst | Place::LossInGap) {
+            damage.lose();
+        }
     }
 }
 
@@ -127,12 +145,12 @@ mod tests {
     use windfall_base::Seed;
 
     fn losses(text: &str, count: u64) -> Vec<bool> {
-        let mut chain = LossChain::new(text.parse().expect("a chain"));
         let mut stream = Stream::new(Seed(3), "states");
+        let mut chain = text.parse::<LossStates>().expect("a chain").start(&mut stream);
         let mut next = || {
             let mut damage = FrameDamage::default();
-            chain.apply(&mut stream, &mut damage);
-            damage.lost
+            chain.apply(0, &mut stream, &mut damage);
+            damage.is_lost()
         };
         (0..count).map(|_| next()).collect()
     }

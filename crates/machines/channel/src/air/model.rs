@@ -14,7 +14,7 @@ use super::chance::{Chance, Chances};
 use super::error::ParseModelError;
 use super::gilbert::{Chain, GilbertElliott};
 use super::gsm::{GsmBlocks, GsmConfig};
-use super::loss_states::{LossChain, LossStates};
+use super::kind::{ErrorProcess, ListedModel};
 use super::replay::Replay;
 use super::{FrameDamage, Target};
 
@@ -25,8 +25,6 @@ pub enum Model {
     Loss(Probability),
     /// Frames are lost by chance, with a correlation of successive losses.
     CorrelatedLoss(Chance),
-    /// Frames are lost by a chain of four states.
-    LossStates(LossStates),
     /// Bursts of lost frames at fixed places.
     LossPattern(LossPattern),
     /// Each bit is inverted with this probability, independently of the others.
@@ -45,6 +43,9 @@ pub enum Model {
     Replay(Arc<ErrorTrace>),
     /// The radio blocks of a GSM data channel, one after the other through the frames.
     Gsm(GsmConfig),
+    /// A model of the table [`ErrorModelKind::BUILT_IN`](super::ErrorModelKind::BUILT_IN), or of
+    /// another crate.
+    Listed(ListedModel),
 }
 
 impl From<Chance> for Model {
@@ -58,11 +59,23 @@ impl From<Chance> for Model {
 }
 
 impl Model {
+    /// Tells whether it is a model of losses, which leaves the bits of other frames alone.
+    #[must_use]
+    pub const fn only_loses(&self) -> bool {
+        match self {
+            Self::Loss(_)
+            | Self::CorrelatedLoss(_)
+            | Self::LossPattern(_)
+            | Self::FrameBursts(_) => true,
+            Self::Listed(model) => model.kind().only_loses,
+            _ => false,
+        }
+    }
+
     /// The name of its kind, as in scenarios.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Loss(_) | Self::CorrelatedLoss(_) => "loss",
-            Self::LossStates(_) => "loss-state",
             Self::LossPattern(_) => "burst",
             Self::BitErrors(_) => "ber",
             Self::FrameBursts(_) => "gemodel",
@@ -72,6 +85,7 @@ impl Model {
             Self::Truncation(_) => "truncate",
             Self::Replay(_) => "error-trace",
             Self::Gsm(_) => "gsm",
+            Self::Listed(model) => model.kind().name,
         }
     }
 }
@@ -146,7 +160,6 @@ impl FromStr for LossPattern {
 pub(super) enum State {
     Loss(Probability),
     CorrelatedLoss(Chances),
-    LossStates(LossChain),
     LossPattern(LossPattern),
     BitErrors(Gaps),
     FrameBursts(Chain),
@@ -156,6 +169,7 @@ pub(super) enum State {
     Truncation(Truncation),
     Replay(Replay),
     Gsm(Box<GsmBlocks>),
+    Listed(Box<dyn ErrorProcess>),
 }
 
 impl State {
@@ -164,7 +178,6 @@ impl State {
         match model {
             Model::Loss(p) => Self::Loss(*p),
             Model::CorrelatedLoss(chance) => Self::CorrelatedLoss(Chances::new(*chance)),
-            Model::LossStates(states) => Self::LossStates(LossChain::new(*states)),
             Model::LossPattern(pattern) => Self::LossPattern(*pattern),
             Model::BitErrors(p) => Self::BitErrors(Gaps::new(*p)),
             Model::FrameBursts(model) => Self::FrameBursts(Chain::new(*model, stream)),
@@ -179,19 +192,8 @@ impl State {
             Model::Truncation(truncation) => Self::Truncation(*truncation),
             Model::Replay(trace) => Self::Replay(Replay::new(Arc::clone(trace))),
             Model::Gsm(config) => Self::Gsm(Box::new(GsmBlocks::new(*config, stream))),
+            Model::Listed(model) => Self::Listed(model.start(stream)),
         }
-    }
-
-    /// Tells whether it is a model of losses, which leaves the bits of other frames alone.
-    pub(super) const fn only_loses(&self) -> bool {
-        matches!(
-            self,
-            Self::Loss(_)
-                | Self::CorrelatedLoss(_)
-                | Self::LossStates(_)
-                | Self::LossPattern(_)
-                | Self::FrameBursts(_)
-        )
     }
 
     /// Acts on the frame of this number.
@@ -207,7 +209,7 @@ impl State {
             Self::FrameBursts(chain) => chain.strike_frame(&mut base.at(number), damage),
             Self::BitBursts(chain) => chain.strike_bits(&mut base.at(number), target, damage),
             Self::CorrelatedLoss(chances) => damage.lost |= chances.next(base, number),
-            Self::LossStates(chain) => chain.apply(&mut base.at(number), damage),
+            Self::Listed(process) => process.apply(target.bits, &mut base.at(number), damage),
             Self::CorrelatedCorruption(chances) => {
                 // The place is independent of what the stream of the frame's chance begins with.
                 if chances.next(base, number) && !damage.lost && target.bits > 0 {

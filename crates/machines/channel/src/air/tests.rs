@@ -169,6 +169,9 @@ fn model() -> impl Strategy<Value = Model> {
     };
     prop_oneof![
         share().prop_map(Model::Loss),
+        proptest::sample::select(ErrorModelKind::BUILT_IN)
+            .prop_map(|kind| ListedModel::parse(kind, kind.example).expect(kind.name))
+            .prop_map(Model::Listed),
         (1_u64..5, 5_u64..9, 0_u64..5).prop_map(|(burst, every, offset)| {
             Model::LossPattern(LossPattern::new(burst, every, offset).expect("it fits"))
         }),

@@ -8,15 +8,13 @@ use windfall_output::summary::{AppliedSetting, Summary};
 use windfall_scenario::{Scenario, TCP_SETTINGS};
 use windfall_settings::tcp::{KernelWay, kernel_way};
 
-use super::tuned::{HEADERS, TunedSetting, make_room, set_mtu};
+use super::tuned::{HEADERS, TunedSetting, longest_packet, make_room, set_mtu};
 
 /// The format of the advice in JSON, without its number.
 const FORMAT: &str = "windfall-energy-tune/";
 /// The line of the advice behind which its settings stand, and the one before which they end.
 const BEGIN: &str = "in Windfall:";
 const END: &str = "on Linux, at both ends:";
-/// The name of the longest packet of a link, which follows the size of segments.
-const MTU: &str = "mtu";
 /// Settings of links beside those of TCP.
 const OF_LINKS: [TunedSetting; 3] =
     [TunedSetting::RtsThreshold, TunedSetting::Rate, TunedSetting::Power];
@@ -74,7 +72,7 @@ impl AppliedSettings {
     pub fn summaries(&self) -> Vec<AppliedSetting> {
         let links = self.links.iter().map(|(setting, value)| {
             let (name, links) = match setting {
-                LinkSetting::Mtu => (MTU, "every link"),
+                LinkSetting::Mtu => (longest_packet().name, "every link"),
                 LinkSetting::Tuned(setting) => (setting.name(), "every link of 802.11"),
             };
             let how = Some(format!("{name} of {links}"));
@@ -100,7 +98,8 @@ impl AppliedSettings {
         }
         for (setting, value) in &self.links {
             match setting {
-                LinkSetting::Mtu => set_mtu(scenario, value).map_err(|fix| wrong(MTU, value, &fix)),
+                LinkSetting::Mtu => set_mtu(scenario, value)
+                    .map_err(|fix| wrong(longest_packet().name, value, &fix)),
                 LinkSetting::Tuned(setting) if !setting.is_of(scenario) => {
                     let fix = "no link of 802.11 has it: add --link wifi-b, or remove the setting";
                     Err(wrong(setting.name(), value, fix))
@@ -144,7 +143,7 @@ impl AppliedSettings {
 
     fn add(&mut self, name: &str, value: &str) -> Result<(), String> {
         let tuned = OF_LINKS.into_iter().find(|it| it.name() == name).map(LinkSetting::Tuned);
-        let of_link = tuned.or((name == MTU).then_some(LinkSetting::Mtu));
+        let of_link = tuned.or((name == longest_packet().name).then_some(LinkSetting::Mtu));
         let is_there = match of_link {
             Some(setting) => self.links.iter().any(|(other, _)| *other == setting),
             None => self.tcp.iter().any(|it| it.setting == name),
@@ -245,7 +244,8 @@ fn wrong(name: &str, value: &str, fix: &str) -> String {
 
 fn unknown(name: &str) -> String {
     let of_links = OF_LINKS.map(TunedSetting::name);
-    let names = || TCP_SETTINGS.iter().map(|it| it.name).chain(of_links).chain([MTU]);
+    let names =
+        || TCP_SETTINGS.iter().map(|it| it.name).chain(of_links).chain([longest_packet().name]);
     match nearest(name, names()) {
         Some(near) => format!("there is no setting \"{name}\": did you mean {near}?"),
         None => {

@@ -53,16 +53,16 @@ impl TunedSetting {
 
     /// Returns its name, that of the setting of TCP or of the link.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Mss => "mss",
             Self::DelayedAck => "delayed-ack",
             Self::Timestamps => "timestamps",
             Self::Sack => "sack",
             Self::WindowScale => "window-scale",
-            Self::RtsThreshold => "rts-threshold",
-            Self::Rate => "rate",
-            Self::Power => "power",
+            Self::Rate => rate().name,
+            Self::RtsThreshold => Radio::row(|it| &it.rts_threshold).name,
+            Self::Power => Radio::row(|it| &it.power).name,
         }
     }
 
@@ -127,11 +127,12 @@ impl TunedSetting {
             return String::new();
         };
         match self {
-            Self::Rate => {
-                let of = |name| setting::<Direction>(name).and_then(|it| it.text(&link.both));
-                of("rate").or_else(|| of("policy").filter(|policy| policy == JOINT))
+            Self::RtsThreshold => Radio::row(|it| &it.rts_threshold).text(&link.radio),
+            Self::Power => Radio::row(|it| &it.power).text(&link.radio),
+            _ => {
+                let of = |row: &Setting<Direction>| row.text(&link.both);
+                of(rate()).or_else(|| of(policy()).filter(|policy| policy == JOINT))
             }
-            _ => setting::<Radio>(self.name()).and_then(|it| it.text(&link.radio)),
         }
         .unwrap_or_else(|| self.of_itself(link))
     }
@@ -163,16 +164,16 @@ impl TunedSetting {
             match self {
                 Self::Rate if value == JOINT => {
                     link.both.rate = None;
-                    put(&mut link.both, "policy", JOINT)?;
+                    policy().set(&mut link.both, JOINT)?;
                 }
                 Self::Rate => {
-                    let policy = setting::<Direction>("policy");
-                    if policy.and_then(|it| it.text(&link.both)).as_deref() == Some(JOINT) {
+                    if policy().text(&link.both).as_deref() == Some(JOINT) {
                         link.both.policy = None;
                     }
-                    put(&mut link.both, "rate", value)?;
+                    rate().set(&mut link.both, value)?;
                 }
-                _ => put(&mut link.radio, self.name(), value)?,
+                Self::Power => Radio::row(|it| &it.power).set(&mut link.radio, value)?,
+                _ => Radio::row(|it| &it.rts_threshold).set(&mut link.radio, value)?,
             }
         }
         Ok(())
@@ -187,7 +188,7 @@ pub(super) fn make_room(scenario: &mut Scenario, mss: &str) -> Result<(), String
     let mss: u16 = mss.parse().map_err(|error| format!("{error}"))?;
     let mtu = mss.saturating_add(HEADERS);
     for link in scenario.links.iter_mut().filter(|link| link.mtu() < mtu) {
-        put(link, "mtu", &mtu.min(room(link)).to_string())?;
+        longest_packet().set(link, &mtu.min(room(link)).to_string())?;
     }
     Ok(())
 }
@@ -197,7 +198,7 @@ pub(super) fn make_room(scenario: &mut Scenario, mss: &str) -> Result<(), String
 /// # Errors
 /// If it is none; says what to write.
 pub(super) fn set_mtu(scenario: &mut Scenario, mtu: &str) -> Result<(), String> {
-    scenario.links.iter_mut().try_for_each(|link| put(link, "mtu", mtu))
+    scenario.links.iter_mut().try_for_each(|link| longest_packet().set(link, mtu))
 }
 
 /// The packets that a link could take: those of 802.11 are longer than most systems make them.
@@ -211,8 +212,7 @@ fn is_wifi(link: &Link) -> bool {
 
 /// Tells whether a link chooses its rate by itself.
 fn is_adaptive(link: &Link) -> bool {
-    let own = setting::<Radio>("rate-control").and_then(|it| it.text(&link.radio));
-    own.is_some_and(|word| word != "fixed")
+    link.radio.rate_control.value().is_some_and(|control| control.is_adaptive)
 }
 
 /// The rates of a link that are worth a trial.
@@ -230,12 +230,17 @@ fn plain_ack(value: &str) -> String {
     value.strip_suffix(":0s").unwrap_or(value).to_owned()
 }
 
-fn setting<T: Settings>(name: &str) -> Option<&'static Setting<T>> {
-    T::TABLE.iter().find(|it| it.name == name)
+fn rate() -> &'static Setting<Direction> {
+    Direction::row(|it| &it.rate)
 }
 
-fn put<T: Settings>(object: &mut T, name: &str, value: &str) -> Result<(), String> {
-    setting::<T>(name).map_or(Ok(()), |setting| setting.set(object, value))
+fn policy() -> &'static Setting<Direction> {
+    Direction::row(|it| &it.policy)
+}
+
+/// The setting of the longest packet.
+pub(super) fn longest_packet() -> &'static Setting<Link> {
+    Link::row(|it| &it.mtu)
 }
 
 /// A setting that was named, and the values to try; none for its own.

@@ -7,7 +7,7 @@ use windfall_base::nearest;
 use crate::change::{Change, STEP, may_change};
 use crate::direction::Direction;
 use crate::error::Fault;
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::model::Scenario;
 use crate::settings::{self, Settings};
 
@@ -45,7 +45,7 @@ fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
             fault(name.span(), format!("no link is called \"{}\": {fix}", name.get_ref()))
         }
         (None, None) => fault(change.at.span(), ONLY_PIPES.to_owned()),
-        (_, Some(link)) if link.kind() != LinkKind::Pipe => {
+        (_, Some(link)) if !link.kind().is_wire() => {
             fault(change.at.span(), format!("\"{}\" is no pipe, and {ONLY_PIPES}", link.name()))
         }
         (None, Some(_)) if second.is_some() => fault(
@@ -60,7 +60,7 @@ fn check_keys(change: &Change) -> Result<(), Fault> {
     for direction in change.directions() {
         let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
         if let Some(foreign) = set.into_iter().find(|setting| !may_change(setting)) {
-            let span = (foreign.field)(direction).span().unwrap_or_default();
+            let span = foreign.field(direction).span().unwrap_or_default();
             let message = format!(
                 "a change says what the wire and the air do: set {} on the link",
                 foreign.name

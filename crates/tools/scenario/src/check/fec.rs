@@ -5,7 +5,7 @@ use windfall_link::repair::MOST_OVERHEAD;
 
 use super::Checked;
 use crate::error::Fault;
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::model::Scenario;
 use crate::side::Side;
 use crate::values::{Get, placed, value_if_set};
@@ -20,7 +20,7 @@ pub(super) fn check(link: &Link) -> Checked {
     if directions.into_iter().any(|it| value_if_set(&it.policy).is_some()) {
         return fault("fec and policy both code packets: remove one of them".to_owned());
     }
-    if link.kind() != LinkKind::Pipe
+    if !link.kind().is_wire()
         && [&link.uplink, &link.downlink].into_iter().any(|it| value_if_set(&it.fec).is_some())
     {
         return fault("the stations of a radio share one code: set fec on the link".to_owned());

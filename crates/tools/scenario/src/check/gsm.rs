@@ -6,13 +6,13 @@ use windfall_link::Arq;
 use super::{Checked, check_no_wire, check_pipe};
 use crate::direction::Direction;
 use crate::error::Fault;
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::values::Get;
 
 /// Only RLP can end behind a tunnel: what it loses is sent again.
 pub(super) fn check_tunnel(link: &Link) -> Checked {
     let Some(tunnel) = &link.tunnel else { return Ok(()) };
-    if link.kind() != LinkKind::Gsm {
+    if !link.kind().is_circuit() {
         let message = "only a gsm circuit has a tunnel: remove it, or use kind = \"gsm\"";
         return Err(Fault::at(tunnel.span(), message));
     }
@@ -26,7 +26,7 @@ pub(super) fn check_tunnel(link: &Link) -> Checked {
 /// Modems correct errors on the transparent service of a circuit.
 pub(super) fn check_modem(link: &Link) -> Checked {
     let Some(modem) = &link.modem else { return Ok(()) };
-    if link.kind() != LinkKind::Gsm {
+    if !link.kind().is_circuit() {
         let message = "only a gsm circuit has modems: remove modem, or use kind = \"gsm\"";
         return Err(Fault::at(modem.span(), message));
     }

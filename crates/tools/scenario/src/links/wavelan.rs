@@ -14,7 +14,7 @@ use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 use crate::direction::Direction;
 use crate::error::Fault;
 use crate::flows::{self, Capacity};
-use crate::link::{Link, LinkKind};
+use crate::link::Link;
 use crate::links::{Parts, air, arq, interface, policy, takes_damaged};
 use crate::model::Scenario;
 use crate::plan::Files;
@@ -116,7 +116,7 @@ fn goodput(rate: Rate, bytes: usize) -> Option<Rate> {
 /// The share of the air that polls take at most while one station on `link` sends and the others
 /// have nothing to send.
 pub(crate) fn polling(link: &Link) -> f64 {
-    if link.kind() != LinkKind::Wavelan {
+    if !link.kind().is_polled() {
         return 0.0;
     }
     let rate = link.direction(Side::Uplink).constant_rate().unwrap_or(WAVELAN_RATE);
