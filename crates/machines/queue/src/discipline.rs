@@ -43,7 +43,7 @@ impl Measure {
 pub enum Sharing {
     /// The share of its weight. Reserved flows come first, up to their reservations.
     ByWeight,
-    /// What it sends, in the order of arrival.
+    /// The packets that it sends, in the order of arrival.
     ByArrival,
     /// All that the flows that were added before it leave.
     ByRank,
