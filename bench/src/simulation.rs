@@ -21,5 +21,5 @@ pub fn simulation(text: &str) -> Simulation {
 pub fn frames(simulation: &Simulation) -> u64 {
     let network = simulation.network();
     let ledgers = network.interfaces().map(|interface| network.ledger(interface));
-    ledgers.map(|ledger| ledger.frames + ledger.control_frames).sum()
+    ledgers.map(|ledger| ledger.packets.frames + ledger.control_frames).sum()
 }

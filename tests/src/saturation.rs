@@ -149,7 +149,7 @@ impl Cell {
     fn frames(&self) -> [u64; 2] {
         let ledgers = self.network.interfaces().map(|interface| self.network.ledger(interface));
         ledgers.fold([0, 0], |[frames, repeated], ledger| {
-            [frames + ledger.frames, repeated + ledger.retransmissions]
+            [frames + ledger.packets.frames, repeated + ledger.packets.retransmissions]
         })
     }
 

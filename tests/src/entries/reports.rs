@@ -4,9 +4,9 @@
 use core::num::NonZeroU8;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Duration, Frame, Instant, Seed, Stream, Tag};
+use windfall_base::{Duration, Frame, Instant, PacketEvent, PacketEventKind, Seed, Stream, Tag};
 use windfall_link::policy::{Cost, PolicyKind};
-use windfall_link::{Arq, Coded, CodedConfig, Coding, LinkEvent, Pipe, PipeConfig, Window};
+use windfall_link::{Arq, Coded, CodedConfig, Coding, Pipe, PipeConfig, Window};
 use windfall_wire_link::coded::{Fate, MAX_BLOCKS, Record, encode_records};
 use windfall_wire_link::pipe::{Ack, Bitmap, Header, KEPT_MAX_COUNT, Number};
 
@@ -38,13 +38,13 @@ struct Account {
 }
 
 impl Account {
-    fn take(&mut self, event: LinkEvent) {
-        self.settled += usize::from(match event {
-            LinkEvent::Acknowledged { .. } => true,
-            LinkEvent::Sent { kept, .. } => !kept,
+    fn take(&mut self, event: &PacketEvent) {
+        self.settled += usize::from(match event.kind {
+            PacketEventKind::Acknowledged => true,
+            PacketEventKind::Sent { kept, .. } => !kept,
             // A report that is refused is dropped as well, and is no packet of the sender's.
-            LinkEvent::Dropped { tag, kept, .. } => tag.is_some() && !kept,
-            LinkEvent::Combined { .. } | LinkEvent::Repaired { .. } => false,
+            PacketEventKind::Dropped(drop) => event.tag.is_some() && !drop.kept,
+            _ => false,
         });
     }
 }
@@ -83,7 +83,7 @@ fn pipelined(kind: u8, policy: PolicyKind, arq: Arq, mut script: &[u8]) {
             }
         }
         while let Some(event) = sender.poll_event() {
-            account.take(event);
+            account.take(&event);
         }
         let held = account.pulled - account.settled;
         assert_eq!(sender.held(), held, "{} pulled", account.pulled);
@@ -113,7 +113,7 @@ fn stop_and_wait(policy: PolicyKind, arq: Arq, mut script: &[u8]) {
         let report = report.iter().copied().collect();
         sender.take_outcome(Some(&report).filter(|_| what & 0x80 == 0));
         while let Some(event) = sender.poll_event() {
-            account.take(event);
+            account.take(&event);
         }
         assert!(account.pulled - account.settled <= 1, "one packet at a time");
         assert!(sender.poll_delivery().is_none(), "a report delivers nothing");

@@ -143,6 +143,6 @@ fn where_the_link_repeats_a_snoop_cache_only_repeats_what_is_on_its_way() {
     let ratio = throughput(&with) / throughput(&without);
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
     // What both repeat costs air time and brings nothing.
-    let frames = |outcome: &Outcome| outcome.ledger(BASE).frames;
+    let frames = |outcome: &Outcome| outcome.ledger(BASE).packets.frames;
     assert!(frames(&with) >= frames(&without), "{} {}", frames(&with), frames(&without));
 }

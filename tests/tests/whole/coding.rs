@@ -11,10 +11,9 @@ mod ways;
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Duration, Seed};
+use windfall_base::{Duration, PacketEvent, PacketEventKind, Seed};
 use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
-use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{Outcome, UPLINK, pair, run, topology};
 
 /// Datagrams of 1200 bytes every 2 ms, with whatever else is said of them.
@@ -40,7 +39,7 @@ fn coded_frames_repair_a_pipe_under_every_policy() {
         let ledger = outcome.ledger(UPLINK);
         assert_eq!((ledger.delivered, ledger.damaged), (500, 0), "{policy}: {ledger:?}");
         // Acknowledgements that the air damaged are counted with the frames that they answer.
-        assert!(ledger.bits_inverted > 0 && ledger.retransmissions > 0, "{policy}");
+        assert!(ledger.bits_inverted > 0 && ledger.packets.retransmissions > 0, "{policy}");
     }
 }
 
@@ -150,11 +149,11 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut queued, mut count) = (BTreeMap::new(), 0);
     let observed = simulation.run(simulation.end(), &mut |event| {
-        let EventKind::Interface(interface) = &event.what else { return Ok(()) };
-        match *interface {
-            InterfaceEvent::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
-            InterfaceEvent::Delivered { tag, .. } => {
-                let due = queued.get(&tag).map(|at| *at + Duration::from_millis(lifetime));
+        let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
+        match kind {
+            PacketEventKind::Queued { .. } => drop(queued.insert(*tag, event.at)),
+            PacketEventKind::Delivered { .. } => {
+                let due = queued.get(tag).map(|at| *at + Duration::from_millis(lifetime));
                 count += usize::from(due.is_some_and(|due| event.at <= due));
             }
             _ => {}

@@ -13,7 +13,6 @@ use windfall_circuit::rlp::{
 use windfall_network::{ElementId, EventKind, Recording};
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
-use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};
 use windfall_wire_link::trau::{DATA_DOWN, DATA_UP, TrauFrame};
 
@@ -206,7 +205,7 @@ fn pings(name: &str, change: impl Fn(&mut String)) -> (f64, f64, usize) {
     simulation.network_mut().record(Recording { events: true, packets: false });
     let mut again = 0;
     let ran = simulation.run(simulation.end(), &mut |event| {
-        if let EventKind::Interface(InterfaceEvent::Rlp(sight)) = &event.what {
+        if let EventKind::Rlp(sight) = &event.what {
             again += usize::from(sight.sent && sight.again);
         }
         Ok(())
@@ -268,8 +267,11 @@ fn blocks(setting: &str) -> [(u64, u64); 2] {
     ran.expect("it runs");
     [0, 1].map(|end| {
         let ledger = simulation.network().ledger(ElementId(end));
-        assert!(ledger.frames > 0 && ledger.control_frames > ledger.frames, "{setting}");
-        (carried[end as usize], ledger.frames + ledger.control_frames)
+        assert!(
+            ledger.packets.frames > 0 && ledger.control_frames > ledger.packets.frames,
+            "{setting}"
+        );
+        (carried[end as usize], ledger.packets.frames + ledger.control_frames)
     })
 }
 

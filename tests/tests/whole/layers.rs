@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Instant, MemoryBudget, Seed};
-use windfall_network::{EventKind, Recording};
+use windfall_base::{Instant, MemoryBudget, PacketEventKind, Seed};
+use windfall_network::Recording;
 use windfall_output::log::EventLog;
 use windfall_scenario::sim::Simulation;
-use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{pair, topology};
 use windfall_view::layers::{Act, LayerLog, LogLayer, LogWindow};
 
@@ -28,11 +27,11 @@ fn logged(link: &str) -> (LayerLog, BTreeMap<&'static str, f64>, Vec<f64>) {
     let mut delays = Vec::new();
     let end = simulation.end();
     let observe = &mut |event: &windfall_network::NetworkEvent| {
-        match &event.what {
-            EventKind::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
+        match event.what.named_packet() {
+            Some((tag, PacketEventKind::Queued { .. })) => {
                 entered.insert(tag.0, event.at);
             }
-            EventKind::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
+            Some((tag, PacketEventKind::Delivered { .. })) => {
                 delays.push((event.at - entered[&tag.0]).as_secs_f64());
             }
             _ => {}

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{DropReason, Duration, Seed};
+use windfall_base::{DropReason, Duration, PacketEvent, PacketEventKind, Seed};
 use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
-use windfall_stack::InterfaceEvent;
 use windfall_tests::run::{UPLINK, pair, run, topology};
 
 use crate::coding::document::{FULL, hold_table};
@@ -45,11 +44,11 @@ fn ages_of(
     let lifetime: Duration = lifetime.parse().expect("a time");
     let (mut queued, mut ages) = (BTreeMap::new(), Ages::default());
     let observed = simulation.run(simulation.end(), &mut |event| {
-        let EventKind::Interface(interface) = &event.what else { return Ok(()) };
-        match *interface {
-            InterfaceEvent::Queued { tag, .. } => drop(queued.insert(tag, event.at)),
-            InterfaceEvent::Delivered { tag, .. } => {
-                let due = queued.get(&tag).map(|at| *at + lifetime);
+        let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
+        match kind {
+            PacketEventKind::Queued { .. } => drop(queued.insert(*tag, event.at)),
+            PacketEventKind::Delivered { .. } => {
+                let due = queued.get(tag).map(|at| *at + lifetime);
                 let is_in_time = due.is_none_or(|due| event.at <= due);
                 ages.in_time += u64::from(is_in_time);
                 ages.late += u64::from(!is_in_time);

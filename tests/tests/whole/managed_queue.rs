@@ -34,7 +34,7 @@ fn measure(queue: &str, tcp: &str, seed: u64) -> Measured {
         carried: ledger.delivered_bytes as f64 * 8e-6 / SENDING,
         full: ledger.drops.of(DropReason::QueueFull),
         managed: ledger.drops.of(DropReason::Aqm),
-        marks: ledger.marked,
+        marks: ledger.packets.marked,
         wait: outcome.report("ping")["rtt_mean_seconds"] * 1e3 - EMPTY,
     };
     println!("| `{queue}` | `{tcp}` | {seed} | {measured:.1?} |");

@@ -32,7 +32,7 @@ fn measure(queue: &str, tcp: &str, ecn: &str, seed: u64) -> Measured {
     Measured {
         goodput: outcome.report("bulk-sink")["goodput_bps"] / 1e6,
         drops: ledger.drops.of(DropReason::QueueFull),
-        marks: ledger.marked,
+        marks: ledger.packets.marked,
         retransmissions: operations.retransmissions,
         wait: (outcome.report("ping")["rtt_mean_seconds"] - EMPTY) * 1e3,
     }
@@ -124,7 +124,7 @@ fn a_link_marks_what_it_would_lose_where_the_sender_understands_it() {
             let ledger = outcome.ledger(UPLINK);
             let near = outcome.simulation.network().station(0);
             let operations = near.map(SimulatedStation::tcp_operations).unwrap_or_default();
-            (ledger.marked, ledger.drops.of(DropReason::Lost), operations.retransmissions)
+            (ledger.packets.marked, ledger.drops.of(DropReason::Lost), operations.retransmissions)
         };
         let (marked, lost, again) = measure(LOSSES);
         assert!(marked > 5, "seed {seed}: {marked}");

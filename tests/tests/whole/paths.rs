@@ -54,9 +54,13 @@ fn a_link_that_retransmits_waits_for_what_was_overtaken() {
         for seed in 1..=3 {
             let outcome = run(&pair(20, &link, spray), seed);
             let ledger = outcome.ledger(UPLINK);
-            println!("{path:?}, {seed}: {}", ledger.retransmissions);
+            println!("{path:?}, {seed}: {}", ledger.packets.retransmissions);
             assert!(ledger.balances() && ledger.delivered == 2000, "{path}, seed {seed}");
-            assert!(ledger.retransmissions < most, "{path}: {}", ledger.retransmissions);
+            assert!(
+                ledger.packets.retransmissions < most,
+                "{path}: {}",
+                ledger.packets.retransmissions
+            );
         }
     }
 }

@@ -27,7 +27,7 @@ fn a_saturated_pipe_carries_its_rate() {
     let ledger = outcome.ledger(UPLINK);
     // Every nanosecond of the two seconds, but for the last frame, which has not arrived.
     let busy = ledger.busy.as_secs_f64();
-    let air_time = busy / ledger.frames.saturating_sub(1) as f64;
+    let air_time = busy / ledger.packets.frames.saturating_sub(1) as f64;
     assert!((2.0 - air_time..=2.0).contains(&busy), "{busy}");
     // Arrivals follow each other at the time that one frame takes.
     let sink = outcome.report("sink");
@@ -42,7 +42,7 @@ fn the_delay_is_exact_to_the_nanosecond() {
     let link = "rate = \"8Mbps\"\ndelay = \"10ms\"\ndownlink.delay = \"3ms\"";
     let outcome = run(&pair(1, link, ping), 1);
     let ledger = outcome.ledger(UPLINK);
-    let air_time = ledger.busy.as_secs_f64() / ledger.frames as f64;
+    let air_time = ledger.busy.as_secs_f64() / ledger.packets.frames as f64;
     let report = outcome.report("ping");
     for key in ["rtt_min_seconds", "rtt_max_seconds"] {
         assert!((report[key] - 0.013 - 2.0 * air_time).abs() < 1e-9, "{report:?}");

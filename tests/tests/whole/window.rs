@@ -16,7 +16,7 @@ fn share(delay: u64, loss: f64, seconds: u64) -> f64 {
     let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
     let outcome = run(&pair(seconds, &link, spray), 7);
     let ledger = outcome.ledger(UPLINK);
-    let new = (ledger.frames - ledger.retransmissions) as f64;
+    let new = (ledger.packets.frames - ledger.packets.retransmissions) as f64;
     new * PACKET.0 * 8.0 / seconds as f64 / (1e9 * PACKET.0 / PACKET.1 * (1.0 - loss))
 }
 

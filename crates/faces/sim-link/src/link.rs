@@ -157,7 +157,7 @@ impl SimLink {
             sent: ledger.entered,
             delivered: ledger.delivered,
             damaged: ledger.damaged,
-            marked: ledger.marked,
+            marked: ledger.packets.marked,
             dropped: dropped.map(|(reason, packets)| (reason.name(), packets)).collect(),
             in_flight: ledger.in_flight(),
         }

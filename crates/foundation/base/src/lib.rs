@@ -6,6 +6,7 @@
 //! - [`Stream`]: randomness by name, so that adding an element never shifts the others.
 //! - [`Frame`]: bytes in shared slices, and what is *known* (never what is true) of their damage.
 //! - [`Node`]: the four verbs of every machine, and [`Ledger`], the account that it keeps.
+//! - [`PacketEvent`]: what happened to a packet, in the same words on every floor.
 
 mod bits;
 pub mod damage;
@@ -14,6 +15,7 @@ pub mod ledger;
 mod line_rate;
 pub mod memory;
 pub mod node;
+mod packet_event;
 pub mod quantity;
 pub mod random;
 mod range_set;
@@ -34,6 +36,7 @@ pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};
 pub use node::{
     Failure, Input, Node, Outgoing, Overheard, Port, Preamble, RxVector, TxVector, earlier,
 };
+pub use packet_event::{DropSite, PacketCounters, PacketDrop, PacketEvent, PacketEventKind};
 pub use quantity::ParseUnitError;
 pub use random::{Seed, Stream};
 pub use range_set::{Ordinal, RangeSet};

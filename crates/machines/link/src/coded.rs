@@ -16,11 +16,11 @@ mod stream;
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Frame, Instant, TransitTiming};
+use windfall_base::{DropReason, Frame, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::coded::{Fate, Head, Number, Report};
 use windfall_wire_link::wavelan::Feedback;
 
-use crate::event::{Arrival, LinkEvent};
+use crate::arrival::Arrival;
 use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, PolicyChoice};
@@ -54,7 +54,7 @@ pub struct Coded {
     sender: Sender,
     receiver: Receiver,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<LinkEvent>,
+    events: VecDeque<PacketEvent>,
 }
 
 impl Coded {
@@ -122,7 +122,7 @@ impl Coded {
     }
 
     /// Yields the next event.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 
@@ -140,11 +140,6 @@ impl Coded {
 fn received(fates: &[Fate]) -> Fates {
     let in_this_copy = |fate: &Fate| if *fate == Fate::Combined { Fate::Failed } else { *fate };
     fates.iter().map(in_this_copy).collect()
-}
-
-/// Gives up a packet for `reason`.
-fn dropped(frame: &Frame, reason: DropReason) -> LinkEvent {
-    LinkEvent::Dropped { tag: frame.tag, kept: frame.kept, reason, len: frame.payload.len() }
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Check, Frame};
+use windfall_base::{Check, Frame, PacketEventKind};
 use windfall_fec::copies::{Copies, MOST_PIECES};
 use windfall_wire_link::check::frame_check;
 
-use crate::event::LinkEvent;
 use crate::framing::Mismatch;
 use crate::output::Output;
 
@@ -33,8 +32,8 @@ pub(crate) fn mend(
     frame.damage.corrected = new.iter().zip(&made).filter(|(new, made)| new != made).count() as u32;
     frame.damage.frame = Check::Good;
     frame.payload = made.into();
-    let copies = copies.len() as u32 + 1;
-    out.events.push_back(LinkEvent::Combined { tag: frame.tag, copies });
+    let combined = PacketEventKind::Combined { copies: copies.len() as u32 + 1 };
+    out.events.push_back(combined.of_packet(frame.tag));
 }
 
 /// Damaged copies of the packets of a window, by their number.

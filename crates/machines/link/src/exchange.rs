@@ -1,10 +1,10 @@
 //! An exchange with one peer over a medium that acknowledges at once, in either framing.
 
-use windfall_base::{Frame, Instant, TransitTiming};
+use windfall_base::{Frame, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::wavelan::Feedback;
 
+use crate::arrival::Arrival;
 use crate::coded::{Coded, CodedConfig};
-use crate::event::{Arrival, LinkEvent};
 use crate::persistence::Arq;
 use crate::stop_and_wait::StopAndWait;
 use crate::window::Pulled;
@@ -109,7 +109,7 @@ impl Exchange {
     }
 
     /// Yields the next event.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<PacketEvent> {
         match self {
             Self::Plain(link) => link.poll_event(),
             Self::Coded(link) => link.poll_event(),

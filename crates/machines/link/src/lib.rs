@@ -10,9 +10,9 @@
 //! - [`policy`]: how large coded frames are, and how much parity they have.
 
 mod arq;
+mod arrival;
 pub mod coded;
 mod combine;
-pub mod event;
 pub mod exchange;
 pub mod framing;
 mod output;
@@ -24,9 +24,9 @@ pub mod stop_and_wait;
 mod undecided;
 pub mod window;
 
+pub use arrival::Arrival;
 pub use coded::pipelined::Coding;
 pub use coded::{Coded, CodedConfig};
-pub use event::{Arrival, LinkEvent};
 pub use exchange::{Exchange, Framing};
 pub use persistence::Arq;
 pub use pipe::{LeastTime, Pipe, PipeConfig};

@@ -2,14 +2,12 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Check, Class, DropReason, Frame};
-
-use crate::event::LinkEvent;
+use windfall_base::{Check, Class, DropReason, Frame, PacketDrop, PacketEvent};
 
 /// The destination of the receiver's packets and reports.
 pub(crate) struct Output<'a> {
     pub(crate) deliveries: &'a mut VecDeque<Frame>,
-    pub(crate) events: &'a mut VecDeque<LinkEvent>,
+    pub(crate) events: &'a mut VecDeque<PacketEvent>,
 }
 
 impl Output<'_> {
@@ -31,6 +29,7 @@ impl Output<'_> {
 
     pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-        self.events.push_back(LinkEvent::Dropped { tag, kept, reason, len });
+        self.events
+            .push_back(PacketEvent::dropped(tag, PacketDrop::at_receiver(kept, reason, len)));
     }
 }

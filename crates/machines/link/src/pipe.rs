@@ -2,15 +2,18 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Duration, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_base::{
+    DropReason, Duration, Frame, FramesOfPacket, Instant, PacketEvent, PacketEventKind,
+    TransitTiming,
+};
 use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::pipe::{Header, NUMBERED_LEN, Number, PLAIN_LEN, Wish};
 
 use crate::arq::framer::Whole;
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
+use crate::arrival::Arrival;
 use crate::coded::pipelined::{Coding, Pipelined};
-use crate::event::{Arrival, LinkEvent};
 use crate::framing::{Opened, open, seal};
 use crate::output::Output;
 use crate::persistence::Arq;
@@ -49,7 +52,7 @@ pub struct Pipe {
     receiver: Receiver,
     passage: TransitTiming,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<LinkEvent>,
+    events: VecDeque<PacketEvent>,
 }
 
 impl Pipe {
@@ -187,7 +190,7 @@ impl Pipe {
     }
 
     /// Yields the next event.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 
@@ -227,12 +230,12 @@ impl LeastTime {
 }
 
 /// Sends a packet for the only time.
-fn send_plain(mut frame: Frame, events: &mut VecDeque<LinkEvent>) -> Frame {
+fn send_plain(mut frame: Frame, events: &mut VecDeque<PacketEvent>) -> Frame {
     let wish = Wish { last: true, accept_damaged: frame.class.accept_damaged };
     seal(&mut frame, Number::Plain, wish);
     frame.kept = false;
-    let (tag, len) = (frame.tag, frame.len());
-    events.push_back(LinkEvent::Sent { tag, attempt: 1, len, kept: false });
+    let sent = PacketEventKind::Sent { attempt: 1, len: frame.len(), kept: false };
+    events.push_back(sent.of_packet(frame.tag));
     frame
 }
 

@@ -4,14 +4,15 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
-use windfall_base::{Check, DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_base::{
+    Check, DropReason, Frame, FramesOfPacket, Instant, PacketEvent, TransitTiming,
+};
 use windfall_fec::copies::Copies;
 use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::pipe::{Number, UNIT_LEN};
 use windfall_wire_link::wavelan::Feedback;
 
 use crate::combine::mend;
-use crate::event::LinkEvent;
 use crate::framing::{Opened, open};
 use crate::output::Output;
 use crate::persistence::Arq;
@@ -39,7 +40,7 @@ pub struct StopAndWait {
     /// Damaged copies of a packet, by its number, if they are combined.
     copies: Option<(Seq16, Copies)>,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<LinkEvent>,
+    events: VecDeque<PacketEvent>,
 }
 
 impl StopAndWait {
@@ -159,7 +160,7 @@ impl StopAndWait {
     }
 
     /// Yields the next event.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use windfall_base::{
-    Check, Class, CoveredPacket, DropReason, Frame, FrameParts, Instant, Payload, Tag,
+    Check, Class, CoveredPacket, DropReason, Frame, FrameParts, Instant, PacketDrop, PacketEvent,
+    PacketEventKind, Payload, Tag,
 };
 use windfall_wire_link::pipe::{Number, Wish};
 
-use crate::event::LinkEvent;
 use crate::framing::seal;
 use crate::persistence::Arq;
 use crate::window::Pulled;
@@ -82,7 +82,7 @@ impl Undecided {
     }
 
     /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
-    pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<LinkEvent>) -> Frame {
+    pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<PacketEvent>) -> Frame {
         self.attempt_with(number, self.payload.clone(), events)
     }
 
@@ -91,7 +91,7 @@ impl Undecided {
         &mut self,
         number: Number,
         contents: Payload,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Frame {
         self.attempts += 1;
         let kept = self.limit != Some(1);
@@ -106,18 +106,18 @@ impl Undecided {
         }
         let wish = Wish { last: self.is_used_up(), accept_damaged: self.class.accept_damaged };
         seal(&mut frame, number, wish);
-        let (tag, attempt, len) = (frame.tag, self.attempts, frame.len());
-        events.push_back(LinkEvent::Sent { tag, attempt, len, kept });
+        let sent = PacketEventKind::Sent { attempt: self.attempts, len: frame.len(), kept };
+        events.push_back(sent.of_packet(frame.tag));
         frame
     }
 
     /// Returns the event to report when the packet has arrived.
-    pub(crate) fn acknowledged(&self) -> LinkEvent {
-        LinkEvent::Acknowledged { tag: self.tag }
+    pub(crate) fn acknowledged(&self) -> PacketEvent {
+        PacketEventKind::Acknowledged.of_packet(self.tag)
     }
 
     /// Returns the event to report when the packet is given up.
-    pub(crate) fn dropped(&self, reason: DropReason) -> LinkEvent {
-        LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    pub(crate) fn dropped(&self, reason: DropReason) -> PacketEvent {
+        PacketEvent::dropped(self.tag, PacketDrop::at_sender(reason, self.len()))
     }
 }

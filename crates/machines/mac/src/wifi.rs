@@ -207,9 +207,7 @@ impl Dcf {
                 self.end_of_carrier(now);
             }
             Input::Frame(ref frame, ref vector) if self.slept_through(vector) => {
-                let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-                let reason = DropReason::Lost;
-                self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
+                self.discard(frame.tag, frame.kept, DropReason::Lost, frame.payload.len());
             }
             Input::Frame(ref mut frame, ref vector) => self.handle_frame(now, frame, vector),
             Input::Overheard(_) if self.access.is_deaf() => {}

@@ -1,8 +1,10 @@
 //! The reports of a network: one stream of events of all its elements, in the order of time.
 
-use windfall_base::{Damage, DropReason, Instant, Payload, Tag};
-use windfall_channel::FrameFate;
-use windfall_stack::{HostEvent, InterfaceEvent};
+use windfall_base::{
+    Damage, DropReason, DropSite, Instant, PacketDrop, PacketEvent, PacketEventKind, Payload, Tag,
+};
+use windfall_channel::{FrameFate, MediumEvent};
+use windfall_stack::{HostEvent, InterfaceEvent, Period, RlpSight};
 
 use crate::ElementId;
 
@@ -20,59 +22,64 @@ pub struct NetworkEvent {
 /// An event of any element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// The life of a packet at an interface.
-    Interface(InterfaceEvent),
+    /// An event of a packet at an interface.
+    Packet(PacketEvent),
+    /// An RTS of an interface was not answered by a CTS.
+    RtsFailed,
+    /// The radio of an interface has changed its state; reported only where it is observed.
+    Radio(Period),
+    /// A frame of RLP went out of an interface or came in.
+    Rlp(RlpSight),
     /// The fate of a frame on a medium: the truth, for traces alone.
-    Medium(windfall_channel::MediumEvent),
+    Medium(MediumEvent),
     /// In the host of a station.
     Host(HostEvent),
     /// A packet passed a device; reported only on request, since it keeps the bytes alive.
-    Packet(Passage),
+    Passage(Passage),
 }
 
-/// A packet with a name, or one copy of it, that was dropped on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketDrop {
-    /// The tag of the packet.
-    pub tag: Tag,
-    /// The sender keeps a copy, so that the drop decides nothing.
-    pub kept: bool,
-    /// The reason of the drop.
-    pub reason: DropReason,
-    /// Bytes of the packet, or of the frame where the medium dropped it.
-    pub len: usize,
-}
-
-impl PacketDrop {
-    /// Returns the drop that an interface reports.
-    pub(crate) fn at_interface(event: &InterfaceEvent) -> Option<Self> {
-        let InterfaceEvent::Dropped { tag: Some(tag), kept, reason, len } = *event else {
-            return None;
-        };
-        Some(Self { tag, kept, reason, len })
-    }
-
-    /// Returns the drop of a frame that a medium did not carry to its receiver.
-    pub(crate) fn on_medium(event: &windfall_channel::MediumEvent) -> Option<Self> {
-        let reason = match event.fate {
-            FrameFate::Lost | FrameFate::Missed(_) => DropReason::Lost,
-            FrameFate::Collided => DropReason::Collision,
-            FrameFate::Intact | FrameFate::Damaged { .. } => return None,
-        };
-        Some(Self { tag: event.tag?, kept: event.kept, reason, len: event.length as usize })
+impl From<InterfaceEvent> for EventKind {
+    #[inline]
+    fn from(event: InterfaceEvent) -> Self {
+        match event {
+            InterfaceEvent::Packet(event) => Self::Packet(event),
+            InterfaceEvent::RtsFailed => Self::RtsFailed,
+            InterfaceEvent::Radio(period) => Self::Radio(period),
+            InterfaceEvent::Rlp(sight) => Self::Rlp(sight),
+        }
     }
 }
 
 impl EventKind {
-    /// Returns the drop on a link that the event reports, if it reports one.
+    /// Returns what happened at an interface to a packet with a name.
     #[must_use]
-    pub fn packet_drop(&self) -> Option<PacketDrop> {
+    pub const fn named_packet(&self) -> Option<(Tag, &PacketEventKind)> {
         match self {
-            Self::Interface(event) => PacketDrop::at_interface(event),
-            Self::Medium(event) => PacketDrop::on_medium(event),
-            Self::Host(_) | Self::Packet(_) => None,
+            Self::Packet(PacketEvent { tag: Some(tag), kind }) => Some((*tag, kind)),
+            _ => None,
         }
     }
+
+    /// Returns the drop on a link that the event reports, with the name of the packet.
+    #[must_use]
+    pub fn packet_drop(&self) -> Option<(Tag, PacketDrop)> {
+        match self {
+            Self::Packet(event) => event.tag.zip(event.packet_drop()),
+            Self::Medium(event) => event.tag.zip(drop_on_medium(event)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the drop of a frame that a medium did not carry to its receiver.
+pub(crate) fn drop_on_medium(event: &MediumEvent) -> Option<PacketDrop> {
+    let reason = match event.fate {
+        FrameFate::Lost | FrameFate::Missed(_) => DropReason::Lost,
+        FrameFate::Collided => DropReason::Collision,
+        FrameFate::Intact | FrameFate::Damaged { .. } => return None,
+    };
+    let (kept, len) = (event.kept, event.length as usize);
+    Some(PacketDrop { site: DropSite::Medium, kept, reason, len })
 }
 
 /// A packet that passed the device port of an interface, whatever stands behind it.

@@ -8,7 +8,9 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Drops, Duration, Tag};
+use windfall_base::{
+    DropReason, Drops, Duration, PacketCounters, PacketDrop, PacketEventKind, Tag,
+};
 
 /// Decided packets that stay on the books, so that a late copy can still override their drop.
 const REMEMBERED: usize = 4_096;
@@ -48,18 +50,9 @@ pub struct LinkLedger {
     pub copies: u64,
     /// Packets discarded, by reason.
     pub drops: Drops,
-    /// Packets that the queue, or the medium in place of losing them, marked.
-    pub marked: u64,
-    /// Packets that their receiver made whole from damaged copies.
-    pub combined: u64,
-    /// Packets that their receiver made from repairs, or put right by them; each receiver counts.
-    pub repaired: u64,
-    /// Frames with packets that were put on the medium, repetitions included.
-    pub frames: u64,
-    /// The bytes of these frames.
-    pub frame_bytes: u64,
-    /// Frames that repeated a packet.
-    pub retransmissions: u64,
+    /// The frames of the interface with named packets, and what happened to its packets here and
+    /// at their receivers; each receiver counts.
+    pub packets: PacketCounters,
     /// Frames without a packet: polls, acknowledgements, blocks of a circuit in which none ends.
     pub control_frames: u64,
     /// Requests to send of 802.11 that no CTS answered.
@@ -109,17 +102,24 @@ impl LinkLedger {
         self.entered - 1
     }
 
-    /// Notes that a frame with a packet was put on the medium, as attempt number `attempt`,
-    /// with `len` bytes in all.
-    pub(crate) fn note_frame(&mut self, attempt: u32, len: usize) {
-        self.frames += 1;
-        self.frame_bytes += len as u64;
-        self.retransmissions += u64::from(attempt > 1);
+    /// Enters what happened to the packet `tag`, at interface `at` if it was delivered. Returns
+    /// `true` if `at` delivered it for the first time.
+    #[inline]
+    pub fn record(&mut self, at: u32, tag: Tag, event: &PacketEventKind) -> bool {
+        self.packets.record(event);
+        match event {
+            PacketEventKind::Delivered { len, damage } => {
+                return self.deliver(tag, at, *len, damage.is_some());
+            }
+            PacketEventKind::Dropped(drop) => self.discard(tag, *drop),
+            _ => {}
+        }
+        false
     }
 
     /// Notes that the packet `tag` left with `len` bytes at the device of interface `to`, `damaged`
     /// or not. Returns false if it had left there before.
-    pub fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
+    fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
         let Some(fate) = self.fate(tag) else { return false };
         let before = std::mem::replace(fate, Fate::Delivered { damaged, first: to });
         match before {
@@ -139,8 +139,8 @@ impl LinkLedger {
         true
     }
 
-    /// Notes that the packet `tag` was discarded, unless its sender `kept` a copy.
-    pub fn discard(&mut self, tag: Tag, kept: bool, reason: DropReason) {
+    /// Notes that the packet `tag` was discarded, unless its sender kept a copy.
+    fn discard(&mut self, tag: Tag, PacketDrop { kept, reason, .. }: PacketDrop) {
         if kept {
             return;
         }

@@ -18,7 +18,7 @@ pub use agenda::Agenda;
 pub use config::{
     AppConfig, BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig,
 };
-pub use event::{EventKind, NetworkEvent, PacketDrop, Passage, Recording};
+pub use event::{EventKind, NetworkEvent, Passage, Recording};
 pub use ledger::{LinkLedger, direction_of, tag_of};
 pub use network::Network;
 pub use station::SimulatedStation;

@@ -539,7 +539,7 @@ impl Network {
     fn take_interface_event(&mut self, now: Instant, index: usize, event: InterfaceEvent) {
         self.account_interface(index, &event);
         if self.recording.events {
-            let (element, what) = (ElementId(index as u32), EventKind::Interface(event));
+            let (element, what) = (ElementId(index as u32), event.into());
             self.events.push_back(NetworkEvent { at: now, element, what });
         }
     }
@@ -646,7 +646,7 @@ fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> NetworkEv
         payload: frame.payload.clone(),
         damage: frame.damage.clone(),
     };
-    NetworkEvent { at, element: ElementId(index as u32), what: EventKind::Packet(passage) }
+    NetworkEvent { at, element: ElementId(index as u32), what: EventKind::Passage(passage) }
 }
 
 #[cfg(test)]

@@ -209,7 +209,7 @@ impl Interface {
     }
 
     fn take_packet(&mut self, now: Instant, mut frame: Frame) {
-        self.account.taken += 1;
+        self.account.taken();
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
         // The expiry on an earlier link no longer holds.
@@ -218,14 +218,14 @@ impl Interface {
         note_markable(&mut frame);
         let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
         if len > self.mtu.min(MAX_MTU) {
-            return self.account.dropped(tag, false, DropReason::TooBig, len);
+            return self.account.refused(tag, DropReason::TooBig, len);
         }
         let seen = self.assist.keeps_packets().then(|| frame.clone());
         self.repairs.protect(now, &mut frame);
         match self.link.take_packet(now, frame, &mut self.account) {
             Ok(waiting) => self.account.queued(tag, flow, len, waiting),
             Err(reason) => {
-                self.account.dropped(tag, false, reason, len);
+                self.account.refused(tag, reason, len);
                 return self.send_repairs(now);
             }
         }
@@ -241,11 +241,11 @@ impl Interface {
     /// Puts the repairs that are due before the link.
     fn send_repairs(&mut self, now: Instant) {
         while let Some(frame) = self.repairs.sender.as_mut().and_then(RepairSender::poll_repair) {
-            self.account.taken += 1;
+            self.account.taken();
             let len = frame.len();
             match self.link.take_packet(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
-                Err(reason) => self.account.dropped(None, false, reason, len),
+                Err(reason) => self.account.refused(None, reason, len),
             }
         }
     }
@@ -278,7 +278,7 @@ impl Interface {
         loop {
             let mut frame = self.next_received(now)?;
             if frame.is_late(now) {
-                self.account.dropped(frame.tag, false, DropReason::Late, frame.len());
+                self.account.discarded(frame.tag, false, DropReason::Late, frame.len());
                 continue;
             }
             frame.set_expiry(None);
@@ -293,7 +293,7 @@ impl Interface {
                     return Some(frame);
                 }
                 Err(reason) => {
-                    self.account.dropped(frame.tag, false, reason, frame.len());
+                    self.account.discarded(frame.tag, false, reason, frame.len());
                 }
             }
         }
@@ -302,12 +302,12 @@ impl Interface {
     /// Puts what must cross the link once more before it, ahead of what waits.
     fn repeat(&mut self, now: Instant) {
         while let Some(mut frame) = self.assist.poll_repetition() {
-            self.account.taken += 1;
+            self.account.taken();
             let (tag, len) = (frame.tag, frame.len());
             self.repairs.protect(now, &mut frame);
             match self.link.take_first(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),
-                Err(reason) => self.account.dropped(tag, false, reason, len),
+                Err(reason) => self.account.refused(tag, reason, len),
             }
             self.send_repairs(now);
         }

@@ -22,7 +22,7 @@ pub use interface::{
     Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM, RepairsConfig,
 };
 pub use serial::{SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming};
-pub use windfall_mac::wifi::radio::Airtime;
+pub use windfall_mac::wifi::radio::{Airtime, Period};
 pub use windfall_mac::wifi::{Contention, Rest};
 pub use windfall_wire_net::Protocol;
 

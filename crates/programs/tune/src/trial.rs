@@ -251,7 +251,7 @@ fn simulate(
 /// Notes what an event tells of a datagram: that it entered the link, left it, or reached the sink.
 fn note(datagrams: &mut BTreeMap<u64, Datagram>, event: &NetworkEvent) {
     match &event.what {
-        EventKind::Packet(passage) => {
+        EventKind::Passage(passage) => {
             let Some(tag) = passage.tag else { return };
             if !passage.arrived {
                 let packet = passage.payload.clone();

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use windfall_base::{Check, Damage, Duration, Instant, Seed};
+use windfall_base::{Check, Damage, Duration, Instant, PacketEvent, PacketEventKind, Seed};
 use windfall_channel::FrameFate;
 use windfall_network::{EventKind, NetworkEvent};
 use windfall_stack::socket_api::MessageArrival;
-use windfall_stack::{HostEvent, InterfaceEvent, RlpSight};
+use windfall_stack::{HostEvent, Period, RlpSight};
 use windfall_wire_link::rlp::RlpControl;
 
 /// The version of the format; grows when a name changes its meaning or goes.
@@ -153,15 +153,15 @@ impl<W: Write> EventLog<W> {
         let at = self.elements.get(event.element.0 as usize).map_or("", String::as_str);
         let line = Line { t: event.at.as_secs_f64(), at, ..Line::default() };
         let line = match &event.what {
-            EventKind::Interface(event) => of_interface(event, line),
-            EventKind::Medium(event) => of_medium(event, line),
-            EventKind::Host(event) => match of_host(event, line) {
-                Some(line) => line,
-                None => return Ok(()),
-            },
-            EventKind::Packet(_) => return Ok(()),
+            EventKind::Packet(event) => of_packet(event, line),
+            EventKind::RtsFailed => Some(Line { ev: "rts.failed", ..line }),
+            EventKind::Radio(period) => Some(of_radio(period, line)),
+            EventKind::Rlp(sight) => Some(of_rlp(sight, line)),
+            EventKind::Medium(event) => Some(of_medium(event, line)),
+            EventKind::Host(event) => of_host(event, line),
+            EventKind::Passage(_) => None,
         };
-        write_line(&mut self.out, &line)
+        line.map_or(Ok(()), |line| write_line(&mut self.out, &line))
     }
 
     /// Adds that the link `at` was changed from outside; `change` is a table of a scenario.
@@ -207,62 +207,61 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-fn of_interface<'a>(event: &'a InterfaceEvent, line: Line<'a>) -> Line<'a> {
-    let number = |tag: &Option<windfall_base::Tag>| tag.map(|tag| tag.0);
-    match event {
-        InterfaceEvent::Queued { tag, flow, len, queue } => Line {
+/// Logs what happened to a packet at an interface; a kind that has no name here is not logged.
+fn of_packet<'a>(event: &'a PacketEvent, line: Line<'a>) -> Option<Line<'a>> {
+    let line = Line { tag: event.tag.map(|tag| tag.0), ..line };
+    Some(match &event.kind {
+        PacketEventKind::Queued { flow, len, queue } => Line {
             ev: "packet.queued",
-            tag: number(tag),
             flow: Some(flow.0),
             len: Some(*len),
             queue: Some(*queue),
             ..line
         },
-        InterfaceEvent::Marked { tag } => Line { ev: "packet.marked", tag: number(tag), ..line },
-        InterfaceEvent::Combined { tag, copies } => {
-            Line { ev: "packet.combined", tag: number(tag), copies: Some(*copies), ..line }
+        PacketEventKind::Marked => Line { ev: "packet.marked", ..line },
+        PacketEventKind::Combined { copies } => {
+            Line { ev: "packet.combined", copies: Some(*copies), ..line }
         }
-        InterfaceEvent::Repaired { tag, .. } => {
-            Line { ev: "packet.repaired", tag: number(tag), ..line }
-        }
-        InterfaceEvent::Sent { tag, attempt, len, kept } => Line {
+        PacketEventKind::Repaired { .. } => Line { ev: "packet.repaired", ..line },
+        PacketEventKind::Sent { attempt, len, kept } => Line {
             ev: "frame.sent",
-            tag: number(tag),
             attempt: Some(*attempt),
             len: Some(*len),
             kept: Some(*kept),
             ..line
         },
-        InterfaceEvent::Acknowledged { tag } => {
-            Line { ev: "frame.acknowledged", tag: number(tag), ..line }
-        }
-        InterfaceEvent::RtsFailed => Line { ev: "rts.failed", ..line },
-        InterfaceEvent::Delivered { tag, len, damage } => Line {
+        PacketEventKind::Acknowledged => Line { ev: "frame.acknowledged", ..line },
+        PacketEventKind::Delivered { len, damage } => Line {
             ev: "packet.delivered",
-            tag: number(tag),
             len: Some(*len),
-            damage: damage.is_damaged().then(|| known(damage)),
+            damage: damage.as_deref().map(known),
             ..line
         },
-        InterfaceEvent::Dropped { tag, kept, reason, len } => Line {
-            ev: if tag.is_some() { "packet.dropped" } else { "frame.dropped" },
-            tag: number(tag),
-            kept: Some(*kept),
-            reason: Some(reason.name()),
-            len: Some(*len),
+        PacketEventKind::Dropped(drop) => Line {
+            ev: if event.tag.is_some() { "packet.dropped" } else { "frame.dropped" },
+            kept: Some(drop.kept),
+            reason: Some(drop.reason.name()),
+            len: Some(drop.len),
             ..line
         },
-        InterfaceEvent::Radio(period) => Line {
-            ev: "radio.state",
-            radio: Some(period.state.name()),
-            seconds: Some((period.ended - period.began).as_secs_f64()),
-            ..line
-        },
-        InterfaceEvent::Rlp(sight) => Line {
-            ev: if sight.sent { "rlp.sent" } else { "rlp.received" },
-            rlp: Some(rlp_line(sight)),
-            ..line
-        },
+        _ => return None,
+    })
+}
+
+fn of_radio<'a>(period: &Period, line: Line<'a>) -> Line<'a> {
+    Line {
+        ev: "radio.state",
+        radio: Some(period.state.name()),
+        seconds: Some((period.ended - period.began).as_secs_f64()),
+        ..line
+    }
+}
+
+fn of_rlp<'a>(sight: &RlpSight, line: Line<'a>) -> Line<'a> {
+    Line {
+        ev: if sight.sent { "rlp.sent" } else { "rlp.received" },
+        rlp: Some(rlp_line(sight)),
+        ..line
     }
 }
 

@@ -7,13 +7,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
-use windfall_base::{DropReason, Instant, Payload, Port, Seed, Tag};
+use windfall_base::{
+    DropReason, Instant, PacketDrop, PacketEvent, PacketEventKind, Payload, Port, Seed, Tag,
+};
 use windfall_channel::{FrameFate, Line, MediumConfig};
 use windfall_files::traces::error_trace::TraceHeader;
-use windfall_network::{
-    ElementId, EventKind, Network, NetworkEvent, PacketDrop, Passage, direction_of,
-};
-use windfall_stack::InterfaceEvent;
+use windfall_network::{ElementId, EventKind, Network, NetworkEvent, Passage, direction_of};
 use windfall_wire_net::mark_congestion;
 
 use windfall_files::pcapng::{Capture, Seen, damage_note};
@@ -237,7 +236,9 @@ impl RunRecorder {
             series.record(event);
         }
         match &event.what {
-            EventKind::Interface(interface) => self.interface(event, interface)?,
+            EventKind::Packet(PacketEvent { tag: Some(tag), kind }) => {
+                self.packet(event.at, *tag, kind)?;
+            }
             EventKind::Medium(medium) => {
                 let path = (event.element, medium.from, medium.to);
                 if let Some(errors) = self.errors.get_mut(&path) {
@@ -245,13 +246,13 @@ impl RunRecorder {
                 }
                 self.medium(event, medium)?;
             }
-            EventKind::Host(_) => {}
-            EventKind::Packet(passage) => self.packet(event, passage)?,
+            EventKind::Passage(passage) => self.passage(event, passage)?,
+            _ => {}
         }
         // On a shared medium every bystander reports such a drop; it is not the fate of the packet.
         match event.what.packet_drop() {
-            Some(drop) if !drop.kept && drop.reason != DropReason::NotForUs => {
-                self.dropped(event, drop)
+            Some((tag, drop)) if !drop.kept && drop.reason != DropReason::NotForUs => {
+                self.dropped(event.at, tag, drop)
             }
             _ => Ok(()),
         }
@@ -299,20 +300,19 @@ impl RunRecorder {
         self.run.elements.get(element.0 as usize).map_or("", String::as_str)
     }
 
-    fn interface(&mut self, event: &NetworkEvent, interface: &InterfaceEvent) -> io::Result<()> {
-        match interface {
-            InterfaceEvent::Queued { tag: Some(tag), len, .. } => match self.packet_log_of(*tag) {
-                Some(log) => log.entered(event.at, *tag, *len),
+    fn packet(&mut self, at: Instant, tag: Tag, event: &PacketEventKind) -> io::Result<()> {
+        match event {
+            PacketEventKind::Queued { len, .. } => match self.packet_log_of(tag) {
+                Some(log) => log.entered(at, tag, *len),
                 None => Ok(()),
             },
-            InterfaceEvent::Delivered { tag: Some(tag), len, .. } => match self.packet_log_of(*tag)
-            {
-                Some(log) => log.delivered(event.at, *tag, *len),
+            PacketEventKind::Delivered { len, .. } => match self.packet_log_of(tag) {
+                Some(log) => log.delivered(at, tag, *len),
                 None => Ok(()),
             },
             // What a queue or the medium has marked is no damage.
-            InterfaceEvent::Marked { tag: Some(tag) } => {
-                if let Some(payload) = self.under_way.get_mut(tag)
+            PacketEventKind::Marked => {
+                if let Some(payload) = self.under_way.get_mut(&tag)
                     && let Some(marked) = mark_congestion(payload)
                 {
                     *payload = marked;
@@ -352,7 +352,7 @@ impl RunRecorder {
         Ok(())
     }
 
-    fn packet(&mut self, event: &NetworkEvent, passage: &Passage) -> io::Result<()> {
+    fn passage(&mut self, event: &NetworkEvent, passage: &Passage) -> io::Result<()> {
         let Passage { arrived, tag, payload, .. } = passage;
         let mut note = String::new();
         if *arrived {
@@ -382,13 +382,13 @@ impl RunRecorder {
     }
 
     /// Notes the end of a packet on its link; a second one is ignored.
-    fn dropped(&mut self, event: &NetworkEvent, drop: PacketDrop) -> io::Result<()> {
-        let PacketDrop { tag, reason, len, .. } = drop;
+    fn dropped(&mut self, at: Instant, tag: Tag, drop: PacketDrop) -> io::Result<()> {
+        let PacketDrop { reason, len, .. } = drop;
         if let Some(log) = self.packet_log_of(tag) {
             if matches!(reason, DropReason::QueueFull | DropReason::TooBig) {
-                log.refused(event.at, len)?;
+                log.refused(at, len)?;
             } else {
-                log.dropped(event.at, tag)?;
+                log.dropped(at, tag)?;
             }
         }
         let damage = self.damage.remove(&tag);
@@ -404,7 +404,7 @@ impl RunRecorder {
             let inverted = within(&damage.inverted, payload.len());
             note = format!("{note}; {}", damage_note(&inverted, damage.missing));
         }
-        capture.packet(event.at, Seen::Dropped, Some(tag), &payload, &note)
+        capture.packet(at, Seen::Dropped, Some(tag), &payload, &note)
     }
 
     fn packet_log_of(&mut self, tag: Tag) -> Option<&mut PacketLog<Out>> {

@@ -6,9 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use windfall_base::{DropReason, Duration, Instant, Tag};
+use windfall_base::{DropReason, Duration, Instant, PacketEvent, PacketEventKind, Tag};
 use windfall_network::{ElementId, EventKind, Network, NetworkEvent, direction_of};
-use windfall_stack::InterfaceEvent;
 
 use crate::parquet::{self, ParquetColumn, Values};
 
@@ -203,7 +202,9 @@ impl Monitor {
     /// Takes an event of the network.
     pub fn record(&mut self, event: &NetworkEvent) {
         match &event.what {
-            EventKind::Interface(what) => self.interface(event.at, what),
+            EventKind::Packet(PacketEvent { tag: Some(tag), kind }) => {
+                self.packet(event.at, *tag, kind);
+            }
             EventKind::Medium(medium) => {
                 let inverted = medium.fate.inverted().len() as u64;
                 if let (Some(tag), 1.., false) = (medium.tag, inverted, medium.duplicate)
@@ -212,49 +213,47 @@ impl Monitor {
                     flow.bits_inverted += inverted;
                 }
             }
-            EventKind::Host(_) | EventKind::Packet(_) => return,
+            _ => return,
         }
-        if let Some(drop) = event.what.packet_drop()
+        if let Some((tag, drop)) = event.what.packet_drop()
             && !drop.kept
             && drop.reason != DropReason::NotForUs
         {
             let reason = drop.reason.name();
-            if let Some((packet, flow)) = self.flow_of(drop.tag) {
+            if let Some((packet, flow)) = self.flow_of(tag) {
                 *flow.dropped.entry(reason).or_default() += 1;
                 flow.waiting -= u64::from(packet.waits && flow.waiting > 0);
             }
-            if let Some(direction) = self.directions.get_mut(direction_of(drop.tag)) {
-                direction.under_way.remove(&drop.tag);
+            if let Some(direction) = self.directions.get_mut(direction_of(tag)) {
+                direction.under_way.remove(&tag);
             }
         }
     }
 
-    fn interface(&mut self, at: Instant, what: &InterfaceEvent) {
-        match what {
-            InterfaceEvent::Queued { tag: Some(tag), flow, .. } => {
-                let Some(direction) = self.directions.get_mut(direction_of(*tag)) else { return };
+    fn packet(&mut self, at: Instant, tag: Tag, event: &PacketEventKind) {
+        let Some(direction) = self.directions.get_mut(direction_of(tag)) else { return };
+        match event {
+            PacketEventKind::Queued { flow, .. } => {
                 if direction.under_way.len() >= KNOWN {
                     direction.under_way.pop_first();
                 }
                 let packet = UnderWay { entered: at, flow: flow.0, waits: true };
-                direction.under_way.insert(*tag, packet);
+                direction.under_way.insert(tag, packet);
                 if let Some(flow) = direction.flows.get_mut(usize::from(flow.0)) {
                     flow.entered += 1;
                     flow.waiting += 1;
                 }
             }
-            InterfaceEvent::Sent { tag: Some(tag), attempt, .. } => {
-                let Some(direction) = self.directions.get_mut(direction_of(*tag)) else { return };
-                let Some(packet) = direction.under_way.get_mut(tag) else { return };
+            PacketEventKind::Sent { attempt, .. } => {
+                let Some(packet) = direction.under_way.get_mut(&tag) else { return };
                 let Some(flow) = direction.flows.get_mut(usize::from(packet.flow)) else { return };
                 flow.frames += 1;
                 flow.retransmitted += u64::from(*attempt > 1);
                 let waited = core::mem::replace(&mut packet.waits, false);
                 flow.waiting -= u64::from(waited && flow.waiting > 0);
             }
-            InterfaceEvent::Delivered { tag: Some(tag), len, .. } => {
-                let Some(direction) = self.directions.get_mut(direction_of(*tag)) else { return };
-                let Some(packet) = direction.under_way.remove(tag) else { return };
+            PacketEventKind::Delivered { len, .. } => {
+                let Some(packet) = direction.under_way.remove(&tag) else { return };
                 let delay = at.saturating_since(packet.entered).as_nanos();
                 let flow = direction.flows.get_mut(usize::from(packet.flow));
                 for delays in [&mut direction.delays] {
@@ -344,8 +343,8 @@ fn of_ledger(network: &Network, interface: ElementId) -> Counts {
         bytes: ledger.delivered_bytes,
         dropped: ledger.drops.iter().map(|(reason, count)| (reason.name(), count)).collect(),
         bits_inverted: ledger.bits_inverted,
-        frames: ledger.frames,
-        retransmitted: ledger.retransmissions,
+        frames: ledger.packets.frames,
+        retransmitted: ledger.packets.retransmissions,
         busy: ledger.busy,
         ..Counts::default()
     }

@@ -23,7 +23,7 @@ fn whole_with(link: &str, seed: u64) -> (f64, u64) {
     let outcome = run(&pair(13, link, CAMERA), seed);
     let ledger = outcome.ledger(UPLINK);
     assert_eq!(ledger.entered, 1_200, "{link}");
-    ((ledger.delivered - ledger.damaged) as f64 / 1_200.0, ledger.repaired)
+    ((ledger.delivered - ledger.damaged) as f64 / 1_200.0, ledger.packets.repaired)
 }
 
 #[test]

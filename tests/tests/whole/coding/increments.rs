@@ -69,8 +69,8 @@ fn effort(channel: &str, scheme: &str, seed: u64) -> Effort {
     Effort {
         bytes: (busy[0] + busy[1]) * RATE / 8.0 / ledger.delivered_bytes as f64,
         sent: busy[0] * RATE / 8.0 / ledger.delivered_bytes as f64,
-        attempts: ledger.frames as f64 / ledger.delivered as f64,
-        again: ledger.retransmissions as f64 / ledger.frames as f64,
+        attempts: ledger.packets.frames as f64 / ledger.delivered as f64,
+        again: ledger.packets.retransmissions as f64 / ledger.packets.frames as f64,
     }
 }
 
@@ -146,7 +146,7 @@ fn delivered(channel: &str, error_control: &str, seed: u64) -> f64 {
     let spray = "[[app]]\nkind = \"spray\"\nstation = \"near\"\nto = \"far\"\n";
     let outcome = run(&pair(SECONDS, &link, spray), seed);
     let ledger = outcome.ledger(UPLINK);
-    ledger.delivered as f64 / (ledger.frames - ledger.retransmissions) as f64
+    ledger.delivered as f64 / (ledger.packets.frames - ledger.packets.retransmissions) as f64
 }
 
 /// Parity brings no fewer packets than copies where few attempts are left: within the error of the

@@ -181,7 +181,7 @@ fn spent(errors: Errors, error_control: &str) -> (Estimate, Estimate) {
         assert_eq!(ledger.in_flight(), 0, "{ledger:?}");
         let delivered = ledger.delivered as f64;
         let bytes = ledger.busy.as_secs_f64() * RATE / 8.0;
-        (bytes / delivered, ledger.frames as f64 / delivered)
+        (bytes / delivered, ledger.packets.frames as f64 / delivered)
     });
     let (bytes, frames): (Vec<f64>, Vec<f64>) = costs.unzip();
     (Estimate::mean(&bytes), Estimate::mean(&frames))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use windfall_base::{Dbm, Duration, Instant, Port, Seed};
+use windfall_base::{Dbm, Duration, Instant, PacketEvent, PacketEventKind, Port, Seed};
 use windfall_channel::radio::RadioConfig;
 use windfall_channel::{FrameFate, MediumConfig, MediumEvent, Missed};
 use windfall_mac::wifi::{Config, NO_THRESHOLD, Role};
@@ -11,7 +11,7 @@ use windfall_network::{EventKind, Recording};
 use windfall_queue::share::{Demand, by_weights};
 use windfall_scenario::sim::Simulation;
 use windfall_scenario::{App, AppKind, Scenario, Target, without_span};
-use windfall_stack::{InterfaceEvent, LinkLayerConfig};
+use windfall_stack::LinkLayerConfig;
 use windfall_wire_link::ieee80211::Phy;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/examples");
@@ -172,19 +172,19 @@ fn air_by_flow(scenario: &Scenario) -> [AirTime; 2] {
     let mut length = 0;
     let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
-        let EventKind::Interface(event) = &event.what else { return Ok(()) };
-        match *event {
-            InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
-                of_tag.insert(tag, usize::from(flow.0) - 1);
+        let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
+        match *kind {
+            PacketEventKind::Queued { flow, .. } if flow.0 > 0 => {
+                of_tag.insert(*tag, usize::from(flow.0) - 1);
             }
-            InterfaceEvent::Sent { tag, attempt, len, .. } => {
-                let Some(&flow) = of_tag.get(&tag) else { return Ok(()) };
+            PacketEventKind::Sent { attempt, len, .. } => {
+                let Some(&flow) = of_tag.get(tag) else { return Ok(()) };
                 length = len;
                 flows[flow].effort += attempt_time(len, attempt);
             }
             // A copy of which the ACK was lost arrives twice, and counts as one.
-            InterfaceEvent::Delivered { tag, .. } => {
-                let Some(flow) = of_tag.remove(&tag) else { return Ok(()) };
+            PacketEventKind::Delivered { .. } => {
+                let Some(flow) = of_tag.remove(tag) else { return Ok(()) };
                 flows[flow].outcome += attempt_time(length, 1);
             }
             _ => {}
@@ -290,8 +290,10 @@ fn the_notebooks_of_paper_004_send_each_frame_once_and_pass_up_damage() {
         simulation.network_mut().record(Recording { events: true, packets: false });
         let mut attempts = Vec::new();
         let _ = simulation.run(Instant::START + Duration::from_secs(20), &mut |event| {
-            if let EventKind::Interface(InterfaceEvent::Sent { attempt, .. }) = &event.what {
-                attempts.push(*attempt);
+            if let EventKind::Packet(event) = &event.what
+                && let PacketEventKind::Sent { attempt, .. } = event.kind
+            {
+                attempts.push(attempt);
             }
             Ok(())
         });

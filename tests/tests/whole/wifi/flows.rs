@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Duration, Instant, Seed, Stream};
+use windfall_base::{Duration, Instant, PacketEvent, PacketEventKind, Seed, Stream};
 use windfall_network::{EventKind, Recording};
 use windfall_scenario::sim::Simulation;
 use windfall_scenario::{App, AppKind, Scenario, without_span};
-use windfall_stack::InterfaceEvent;
 
 use super::examples::{read, simulation};
 
@@ -26,14 +25,14 @@ pub(super) fn for_each_arrival(simulation: &mut Simulation, mut tell: impl FnMut
     simulation.network_mut().record(Recording { events: true, packets: false });
     let (mut of_tag, end) = (BTreeMap::new(), simulation.end());
     let _ = simulation.run(end, &mut |event| {
-        let EventKind::Interface(what) = &event.what else { return Ok(()) };
-        match *what {
-            InterfaceEvent::Queued { tag, flow, .. } if flow.0 > 0 => {
-                of_tag.insert(tag, usize::from(flow.0) - 1);
+        let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
+        match kind {
+            PacketEventKind::Queued { flow, .. } if flow.0 > 0 => {
+                of_tag.insert(*tag, usize::from(flow.0) - 1);
             }
             // A copy of which the ACK was lost arrives twice, and counts as one.
-            InterfaceEvent::Delivered { tag, .. } => {
-                if let Some(flow) = of_tag.remove(&tag) {
+            PacketEventKind::Delivered { .. } => {
+                if let Some(flow) = of_tag.remove(tag) {
                     tell(flow, event.at);
                 }
             }

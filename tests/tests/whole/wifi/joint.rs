@@ -248,7 +248,7 @@ fn slow(air: &str, flow: &str, transport: &str, seed: u64) -> Outcome {
 
 /// Frames that the sender needed for each datagram.
 fn frames(outcome: &Outcome) -> f64 {
-    outcome.ledger(UPLINK).frames as f64 / outcome.report("cbr")["sent"]
+    outcome.ledger(UPLINK).packets.frames as f64 / outcome.report("cbr")["sent"]
 }
 
 #[test]

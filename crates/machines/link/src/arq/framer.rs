@@ -5,14 +5,13 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{Data, IN_FLOW_LEN, IncrementPart, Number};
 
 use super::flow_order::{FlowNumbers, OwnFlow};
 use super::increments::{Choice, LEVELS, PARITY, blocks, enough_alone, fits, parity_of};
-use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
@@ -55,7 +54,7 @@ pub(crate) trait Framer: fmt::Debug {
         now: Instant,
         packet: &mut Self::Packet,
         place: WindowNumber,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame>;
 
     /// Learns the fate of a transmission.
@@ -79,10 +78,10 @@ pub(crate) trait Framer: fmt::Debug {
     fn attempts(packet: &Self::Packet) -> u32;
 
     /// Returns the event to report when the packet has arrived.
-    fn acknowledged(packet: &Self::Packet) -> LinkEvent;
+    fn acknowledged(packet: &Self::Packet) -> PacketEvent;
 
     /// Returns the event to report when the packet is given up.
-    fn dropped(packet: &Self::Packet, reason: DropReason) -> LinkEvent;
+    fn dropped(packet: &Self::Packet, reason: DropReason) -> PacketEvent;
 }
 
 /// Each packet in a frame of its own, repeated whole, or by its parity if the receiver keeps
@@ -141,7 +140,7 @@ impl Whole {
         &mut self,
         packet: &mut WholePacket,
         number: Number,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         if packet.packet.is_last_attempt() {
             return self.increment_alone(packet, number, events);
@@ -192,7 +191,7 @@ impl Whole {
         &mut self,
         packet: &mut WholePacket,
         number: Number,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         let parity = match core::mem::take(&mut packet.repetition) {
             Repetition::Undecided => parity_of(packet.packet.payload()),
@@ -235,7 +234,7 @@ fn part_of(
     packet: &mut WholePacket,
     (parity, symbols): (&[u8], Range<usize>),
     copy: Number,
-    events: &mut VecDeque<LinkEvent>,
+    events: &mut VecDeque<PacketEvent>,
 ) -> Frame {
     let len = packet.packet.len();
     let (first, count) = (symbols.start as u8, symbols.len() as u8);
@@ -272,7 +271,7 @@ impl Framer for Whole {
         now: Instant,
         packet: &mut WholePacket,
         place: WindowNumber,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         let number = self.number(now, packet, place);
         let len = packet.packet.len();
@@ -336,11 +335,11 @@ impl Framer for Whole {
         packet.packet.attempts()
     }
 
-    fn acknowledged(packet: &WholePacket) -> LinkEvent {
+    fn acknowledged(packet: &WholePacket) -> PacketEvent {
         packet.packet.acknowledged()
     }
 
-    fn dropped(packet: &WholePacket, reason: DropReason) -> LinkEvent {
+    fn dropped(packet: &WholePacket, reason: DropReason) -> PacketEvent {
         packet.packet.dropped(reason)
     }
 }

@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Duration, Frame, Instant};
+use windfall_base::{DropReason, Duration, Frame, Instant, PacketEvent};
 use windfall_wire_link::coded::WindowNumber;
 use windfall_wire_link::pipe::{Ack, Probe, UNTOLD};
 
 use super::framer::{Fate, Framer, Reported};
 use super::reordering::Reordering;
 use super::round_trip::RoundTrip;
-use crate::event::LinkEvent;
 use crate::window::{Pulled, Window};
 
 /// On a link without rate and delay an attempt takes no time. One that lets nothing through must
@@ -131,7 +130,7 @@ impl<F: Framer> Sender<F> {
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
         mut pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         for lost in self.reordering.take_lost(now, self.round_trip.mean()) {
@@ -183,7 +182,7 @@ impl<F: Framer> Sender<F> {
         &mut self,
         now: Instant,
         ack: &Ack,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> bool {
         let end = ack.first + ack.arrived.len() as u32;
         let top = self.base + self.places.len() as u32;
@@ -277,7 +276,7 @@ impl<F: Framer> Sender<F> {
         seq: Seq32,
         order: Seq32,
         reported: Reported,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) {
         let Some(copy) = copy(&mut self.places, self.base, seq) else {
             if reported != Reported::Whole && self.pass_over.is_before(seq.next()) {
@@ -302,7 +301,7 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<LinkEvent>) {
+    fn give_up(&mut self, seq: Seq32, reason: DropReason, events: &mut VecDeque<PacketEvent>) {
         if let Some(copy) = self.copy(seq) {
             events.push_back(F::dropped(copy, reason));
         }
@@ -337,7 +336,7 @@ impl<F: Framer> Sender<F> {
         &mut self,
         now: Instant,
         seq: Seq32,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         let settled = u16::try_from(seq.distance_from(self.base)).unwrap_or(UNTOLD);
         let number = WindowNumber { seq, order: self.order, settled };

@@ -3,14 +3,13 @@
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
-use windfall_base::{Check, Damage, Frame, Instant, RangeSet, Tag};
+use windfall_base::{Check, Damage, Frame, Instant, PacketEventKind, RangeSet, Tag};
 use windfall_fec::copies::Copies;
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::coded::{Fate, Head, Level, MAX_BLOCKS};
 
 use super::blocks::{self, Blocks};
 use super::stream::inverted;
-use crate::event::LinkEvent;
 use crate::output::Output;
 
 /// Different blocks of a packet of which copies are kept at most; the oldest are dropped.
@@ -192,7 +191,8 @@ impl Begun {
     /// Reports a packet of which a block was made from failed copies.
     pub(super) fn report(&self, out: &mut Output<'_>) {
         if self.combined > 0 {
-            out.events.push_back(LinkEvent::Combined { tag: self.tag, copies: self.combined });
+            let combined = PacketEventKind::Combined { copies: self.combined };
+            out.events.push_back(combined.of_packet(self.tag));
         }
     }
 

@@ -4,8 +4,8 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    Class, Congestion, DropReason, Duration, Frame, FrameParts, FramesOfPacket, Instant, RangeSet,
-    Tag, TransitTiming,
+    Class, Congestion, DropReason, Duration, Frame, FrameParts, FramesOfPacket, Instant,
+    PacketDrop, PacketEvent, PacketEventKind, RangeSet, Tag, TransitTiming,
 };
 use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, MAX_BLOCKS, Number, Stretch};
@@ -13,7 +13,6 @@ use windfall_wire_link::pipe::Wish;
 
 use super::stream::PacketStream;
 use super::{blocks, codes};
-use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::policy::{Plan, Policy, Request};
 use crate::window::Pulled;
@@ -171,12 +170,12 @@ impl Packet {
         self.limit.is_some_and(|limit| self.tries >= limit)
     }
 
-    pub(super) fn acknowledged(&self) -> LinkEvent {
-        LinkEvent::Acknowledged { tag: self.tag }
+    pub(super) fn acknowledged(&self) -> PacketEvent {
+        PacketEventKind::Acknowledged.of_packet(self.tag)
     }
 
-    pub(super) fn dropped(&self, reason: DropReason) -> LinkEvent {
-        LinkEvent::Dropped { tag: self.tag, kept: false, reason, len: self.len() }
+    pub(super) fn dropped(&self, reason: DropReason) -> PacketEvent {
+        PacketEvent::dropped(self.tag, PacketDrop::at_sender(reason, self.len()))
     }
 
     /// Plans the next frame; `None` if the packet could not arrive in time or is not worth one.
@@ -235,7 +234,7 @@ impl Packet {
         number: Number,
         (plan, is_soft): (Plan, bool),
         padded: bool,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> (Flight, Frame) {
         let mut head = self.head(number, plan, padded);
         let attempt = self.attempt(&head);
@@ -259,7 +258,8 @@ impl Packet {
             congestion: Congestion::Unmarkable,
             parts: Some(Box::new(parts)),
         };
-        events.push_back(LinkEvent::Sent { tag: self.tag, attempt, len: frame.len(), kept: true });
+        let sent = PacketEventKind::Sent { attempt, len: frame.len(), kept: true };
+        events.push_back(sent.of_packet(self.tag));
         let before = if attempt == 1 { 0 } else { self.tries };
         (Flight { head, plan, before, is_soft }, frame)
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::seq::Seq32;
-use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, TransitTiming};
+use windfall_base::{DropReason, Frame, FramesOfPacket, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::coded::{
     Head, MAX_BLOCKS, Number, Record, WindowNumber, encode_records, parse_records,
 };
@@ -16,12 +16,12 @@ use windfall_wire_link::pipe::Header;
 
 use super::begun::Begun;
 use super::packet::{Flight, Packet, Planning, Softness};
-use super::{codes, dropped, received};
+use super::{codes, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer, Reported};
 use crate::arq::receiver::{Numbered, Receiver};
 use crate::arq::sender::Sender;
-use crate::event::{Arrival, LinkEvent};
+use crate::arrival::Arrival;
 use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, Outcome, Policy, PolicyChoice};
@@ -172,7 +172,7 @@ impl Pipelined {
             let mut frame = first.remove().into_frame();
             // Its sender has reported the packet's end; this is but the end of the pieces.
             frame.kept = true;
-            out.events.push_back(dropped(&frame, DropReason::Uncorrectable));
+            out.discard(&frame, DropReason::Uncorrectable);
         }
     }
 
@@ -180,7 +180,7 @@ impl Pipelined {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
         pull: impl FnMut() -> Option<Pulled>,
     ) -> Option<Frame> {
         if let Some(ack) = self.receiver.poll_ack() {
@@ -247,7 +247,7 @@ impl Framer for Coder {
         now: Instant,
         Open { packet, own, flights, .. }: &mut Open,
         place: WindowNumber,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         let (policy, softness) = (&mut *self.policy, &mut self.softness);
         let round_trip = self.passage.delay.saturating_mul(2);
@@ -333,11 +333,11 @@ impl Framer for Coder {
         open.packet.tries + 1
     }
 
-    fn acknowledged(open: &Open) -> LinkEvent {
+    fn acknowledged(open: &Open) -> PacketEvent {
         open.packet.acknowledged()
     }
 
-    fn dropped(open: &Open, reason: DropReason) -> LinkEvent {
+    fn dropped(open: &Open, reason: DropReason) -> PacketEvent {
         open.packet.dropped(reason)
     }
 }

@@ -6,8 +6,7 @@ use windfall_base::{DropReason, Frame};
 use windfall_wire_link::coded::{Head, Progress, Report};
 
 use super::begun::{Begun, Fates};
-use super::dropped;
-use crate::event::Arrival;
+use crate::arrival::Arrival;
 use crate::output::Output;
 
 #[derive(Debug)]
@@ -77,7 +76,7 @@ impl Receiver {
             let mut frame = begun.into_frame();
             // Its sender has reported the packet's end; this is but the end of the pieces.
             frame.kept = true;
-            out.events.push_back(dropped(&frame, DropReason::Uncorrectable));
+            out.discard(&frame, DropReason::Uncorrectable);
         }
     }
 }

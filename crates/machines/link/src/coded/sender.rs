@@ -4,12 +4,11 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq16;
-use windfall_base::{DropReason, Duration, Frame, Instant, TransitTiming};
+use windfall_base::{DropReason, Duration, Frame, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::coded::{Number, Progress, Report};
 
 use super::packet::{Flight, Packet, Planning, Softness};
 use super::{CodedConfig, received};
-use crate::event::LinkEvent;
 use crate::persistence::Arq;
 use crate::policy::{Outcome, Policy};
 use crate::window::Pulled;
@@ -50,7 +49,7 @@ impl Sender {
         &mut self,
         now: Instant,
         mut pull: impl FnMut() -> Option<Pulled>,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
         loop {
             if self.current.is_none() {
@@ -79,7 +78,7 @@ impl Sender {
     pub(super) fn take_outcome(
         &mut self,
         report: Option<&Report>,
-        events: &mut VecDeque<LinkEvent>,
+        events: &mut VecDeque<PacketEvent>,
     ) {
         let seq = self.seq;
         let Some(current) = &mut self.current else { return };
@@ -107,7 +106,7 @@ impl Sender {
         }
     }
 
-    fn give_up(&mut self, reason: DropReason, events: &mut VecDeque<LinkEvent>) {
+    fn give_up(&mut self, reason: DropReason, events: &mut VecDeque<PacketEvent>) {
         events.extend(self.current.take().map(|packet| packet.dropped(reason)));
         self.flight = None;
     }

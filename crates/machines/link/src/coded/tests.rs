@@ -1,7 +1,7 @@
 use core::num::NonZeroU8;
 
 use proptest::prelude::*;
-use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
+use windfall_base::{Check, Class, Duration, PacketDrop, Seed, Stream, Tag};
 use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Level, Stretch};
 
 use super::stream::PacketStream;
@@ -67,11 +67,7 @@ impl Pair {
 
     fn dropped(&mut self) -> Vec<DropReason> {
         let events = core::iter::from_fn(|| self.sender.poll_event());
-        let reason = |event| match event {
-            LinkEvent::Dropped { reason, .. } => Some(reason),
-            _ => None,
-        };
-        events.filter_map(reason).collect()
+        events.filter_map(|event| event.drop_reason()).collect()
     }
 }
 
@@ -155,8 +151,8 @@ fn a_packet_that_was_begun_is_held_until_its_sender_turns_to_another() {
     pair.run(vec![packet(2, 1_000)], 9, clean);
     assert_eq!((pair.receiver.held(), pair.delivered.len()), (0, 1));
     let lost: Vec<_> = core::iter::from_fn(|| pair.receiver.poll_event()).collect();
-    let reason = DropReason::Uncorrectable;
-    assert_eq!(lost, [LinkEvent::Dropped { tag: Some(Tag(1)), kept: true, reason, len: 1_000 }]);
+    let drop = PacketDrop::at_receiver(true, DropReason::Uncorrectable, 1_000);
+    assert_eq!(lost, [PacketEvent::dropped(Some(Tag(1)), drop)]);
 }
 
 #[test]
@@ -439,11 +435,9 @@ fn a_frame_of_another_length_under_the_same_number_is_refused() {
     assert!(receiver.take_unit(begun).1.is_some());
     let foreign = unit(&mut other, 700);
     assert_eq!(receiver.take_unit(foreign), (Arrival::Packet, None));
-    let events: Vec<LinkEvent> = core::iter::from_fn(|| receiver.poll_event()).collect();
-    assert!(
-        matches!(events[..], [LinkEvent::Dropped { reason: DropReason::Malformed, .. }]),
-        "{events:?}"
-    );
+    let events: Vec<PacketEvent> = core::iter::from_fn(|| receiver.poll_event()).collect();
+    let reasons: Vec<_> = events.iter().map(PacketEvent::drop_reason).collect();
+    assert_eq!(reasons, [Some(DropReason::Malformed)], "{events:?}");
     assert_eq!(receiver.held(), 1, "what was begun stays");
 }
 

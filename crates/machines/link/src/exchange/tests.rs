@@ -1,6 +1,6 @@
 use core::num::NonZeroU8;
 
-use windfall_base::{Check, DropReason, Duration, Tag};
+use windfall_base::{Check, DropReason, Duration, PacketEventKind, Tag};
 
 use super::*;
 use crate::policy::{Cost, PolicyKind};
@@ -28,7 +28,7 @@ fn unit(exchange: &mut Exchange, number: u64) -> Frame {
     exchange.next_unit(Instant::START, pull).expect("there is a packet")
 }
 
-fn events(exchange: &mut Exchange) -> Vec<LinkEvent> {
+fn events(exchange: &mut Exchange) -> Vec<PacketEvent> {
     core::iter::from_fn(|| exchange.poll_event()).collect()
 }
 
@@ -54,9 +54,10 @@ fn a_packet_is_held_where_it_is_until_it_goes_on() {
         assert_eq!(delivered(&mut far), [1, 2]);
         assert_eq!(far.held(), 0);
         let happened = events(&mut near);
-        assert!(matches!(happened[0], LinkEvent::Sent { attempt: 1, kept: true, .. }));
-        assert_eq!(happened[1], LinkEvent::Acknowledged { tag: Some(Tag(1)) });
-        assert!(matches!(happened[2], LinkEvent::Sent { tag: Some(Tag(2)), attempt: 1, .. }));
+        assert!(matches!(happened[0].kind, PacketEventKind::Sent { attempt: 1, kept: true, .. }));
+        assert_eq!(happened[1], PacketEventKind::Acknowledged.of_packet(Some(Tag(1))));
+        assert!(matches!(happened[2].kind, PacketEventKind::Sent { attempt: 1, .. }));
+        assert_eq!(happened[2].tag, Some(Tag(2)));
     }
 }
 
@@ -72,10 +73,8 @@ fn a_packet_whose_acknowledgment_was_lost_comes_again_and_is_told_from_a_new_one
         let (_, feedback) = far.take_unit(again);
         assert_eq!(delivered(&mut far), [1], "the packet under way comes first");
         let copies = events(&mut far);
-        assert!(
-            matches!(copies[..], [LinkEvent::Dropped { reason: DropReason::Duplicate, .. }]),
-            "{copies:?}"
-        );
+        let reasons: Vec<_> = copies.iter().map(PacketEvent::drop_reason).collect();
+        assert_eq!(reasons, [Some(DropReason::Duplicate)], "{copies:?}");
         near.take_outcome(feedback.as_ref());
         let next = unit(&mut near, 2);
         far.take_unit(next);
@@ -91,12 +90,13 @@ fn a_packet_is_given_up_after_its_attempts_and_the_next_one_follows() {
             unit(&mut near, 1);
             near.take_outcome(None);
             let happened = events(&mut near);
-            assert!(
-                matches!(happened[0], LinkEvent::Sent { attempt: told, .. } if told == attempt)
-            );
-            let dropped = happened.get(1).map(|event| match event {
-                LinkEvent::Dropped { reason, kept, .. } => (*reason, *kept),
-                other => panic!("{other:?}"),
+            assert!(matches!(
+                happened[0].kind,
+                PacketEventKind::Sent { attempt: told, .. } if told == attempt
+            ));
+            let dropped = happened.get(1).map(|event| {
+                let drop = event.packet_drop().expect("given up");
+                (drop.reason, drop.kept)
             });
             let expected = (attempt == u32::from(ATTEMPTS)).then_some(DropReason::RetryLimit);
             assert_eq!(dropped.map(|(reason, _)| reason), expected);

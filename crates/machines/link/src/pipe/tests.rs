@@ -59,7 +59,7 @@ struct Run<F> {
     delivered_at: Vec<Instant>,
     /// When the last frame with each packet had left its sender.
     left: BTreeMap<Tag, Instant>,
-    events: [Vec<LinkEvent>; 2],
+    events: [Vec<PacketEvent>; 2],
     /// Frames with packets that did not arrive as they were.
     spoilt: usize,
     fate: F,
@@ -146,15 +146,15 @@ impl<F: FnMut(usize, &Frame) -> Fate> Run<F> {
     }
 
     fn sent(&self) -> usize {
-        self.events[0].iter().filter(|event| matches!(event, LinkEvent::Sent { .. })).count()
+        self.events[0]
+            .iter()
+            .filter(|event| matches!(event.kind, PacketEventKind::Sent { .. }))
+            .count()
     }
 
     fn given_up(&self) -> Vec<u64> {
-        let tag = |event: &LinkEvent| match event {
-            LinkEvent::Dropped { tag, reason: DropReason::RetryLimit, .. } => tag.map(|tag| tag.0),
-            _ => None,
-        };
-        self.events[0].iter().filter_map(tag).collect()
+        let given_up = |event: &&PacketEvent| event.drop_reason() == Some(DropReason::RetryLimit);
+        self.events[0].iter().filter(given_up).filter_map(|event| Some(event.tag?.0)).collect()
     }
 }
 
@@ -432,8 +432,7 @@ fn what_is_worthless_by_now_is_not_repeated() {
         run.happen();
     }
     assert_eq!(run.tags(), [0, 2]);
-    let expired =
-        |e: &&LinkEvent| matches!(e, LinkEvent::Dropped { reason: DropReason::Expired, .. });
+    let expired = |event: &&PacketEvent| event.drop_reason() == Some(DropReason::Expired);
     assert_eq!(run.events[0].iter().filter(expired).count(), 1);
     assert!(run.now < Instant::START + Duration::from_millis(40), "until {}", run.now);
 }
@@ -453,10 +452,9 @@ fn a_damaged_packet_is_handed_up_but_never_acknowledged() {
     let damaged: Vec<_> = run.delivered.iter().map(|f| f.damage.frame == Check::Bad).collect();
     assert_eq!(damaged, [false, true, false]);
     assert_eq!(run.given_up(), [1]);
-    let acknowledged = |e: &&LinkEvent| matches!(e, LinkEvent::Acknowledged { tag: Some(Tag(1)) });
-    assert_eq!(run.events[0].iter().filter(acknowledged).count(), 0);
-    let copies =
-        |e: &&LinkEvent| matches!(e, LinkEvent::Dropped { reason: DropReason::FrameCheck, .. });
+    let acknowledged = PacketEventKind::Acknowledged.of_packet(Some(Tag(1)));
+    assert!(!run.events[0].contains(&acknowledged));
+    let copies = |event: &&PacketEvent| event.drop_reason() == Some(DropReason::FrameCheck);
     assert_eq!(run.events[1].iter().filter(copies).count(), 2);
 }
 
@@ -569,11 +567,9 @@ fn what_waits_for_its_turn_is_kept_as_far_as_the_window_goes() {
     let [first, second, third] = frames;
     far.handle_frame(Instant::START, second);
     far.handle_frame(Instant::START, third);
-    let events: Vec<LinkEvent> = core::iter::from_fn(|| far.poll_event()).collect();
-    assert!(
-        matches!(events[..], [LinkEvent::Dropped { reason: DropReason::ReceiveBuffer, .. }]),
-        "{events:?}"
-    );
+    let events: Vec<PacketEvent> = core::iter::from_fn(|| far.poll_event()).collect();
+    let reasons: Vec<_> = events.iter().map(PacketEvent::drop_reason).collect();
+    assert_eq!(reasons, [Some(DropReason::ReceiveBuffer)], "{events:?}");
     // What comes in turn is never refused for its length: it need not be kept.
     far.handle_frame(Instant::START, first);
     let order = core::iter::from_fn(|| far.poll_delivery()).map(|frame| frame.tag);
@@ -680,21 +676,18 @@ fn no_packet_waits_for_one_that_has_become_worthless() {
 /// Sends three packets, of which the second came damaged to their sender; gives what was delivered
 /// with what is known of each, what the sender reported of the second, and what the receiver
 /// dropped.
-fn passed_on(config: PipeConfig) -> (Vec<Frame>, Vec<LinkEvent>, Vec<DropReason>) {
+fn passed_on(config: PipeConfig) -> (Vec<Frame>, Vec<PacketEvent>, Vec<DropReason>) {
     let mut run = Run::new(config, (Some(10), 1_000), |_, _| Fate::Arrives).offer(3, Class::NONE);
     run.queue[1].damage.frame = Check::Bad;
     let run = run.finish();
     assert_eq!(run.ends.each_ref().map(Pipe::held), [0, 0]);
     let (delivered, [sent, received]) = (run.delivered, run.events);
-    let of_second = |event: &LinkEvent| match event {
-        LinkEvent::Sent { tag, .. } | LinkEvent::Acknowledged { tag } => *tag == Some(Tag(1)),
-        LinkEvent::Combined { .. } | LinkEvent::Repaired { .. } => false,
-        LinkEvent::Dropped { .. } => true,
+    let of_second = |event: &PacketEvent| match event.kind {
+        PacketEventKind::Sent { .. } | PacketEventKind::Acknowledged => event.tag == Some(Tag(1)),
+        PacketEventKind::Dropped(_) => true,
+        _ => false,
     };
-    let dropped = received.iter().filter_map(|event| match event {
-        LinkEvent::Dropped { reason, .. } => Some(*reason),
-        _ => None,
-    });
+    let dropped = received.iter().filter_map(PacketEvent::drop_reason);
     (delivered, sent.into_iter().filter(of_second).collect(), dropped.collect())
 }
 
@@ -719,7 +712,8 @@ fn damage_that_is_known_stays_known_across_a_link() {
         assert_eq!(checks, [Check::Good, Check::Bad, Check::Good], "{arq:?} {is_coded}");
         assert_eq!(dropped, []);
         // Only the check of a coded packet can say that nothing was added to the damage.
-        let acknowledged = matches!(of_second.last(), Some(LinkEvent::Acknowledged { .. }));
+        let last = of_second.last().map(|event| &event.kind);
+        let acknowledged = last == Some(&PacketEventKind::Acknowledged);
         assert_eq!((of_second[1..].len(), acknowledged), (usize::from(is_coded), is_coded));
     }
 }
@@ -741,7 +735,7 @@ fn damage_that_is_known_is_not_passed_to_whoever_does_not_accept_it() {
 /// Frames with packets that it takes until this number of packets has crossed a wire with bit
 /// errors of `rate`, in the packets alone; what their receiver reports, and the bytes of the
 /// frames.
-fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<LinkEvent>, usize) {
+fn frames_at(rate: f64, config: PipeConfig, packets: u64) -> (usize, Vec<PacketEvent>, usize) {
     frames_of(Class::NONE, rate, config, packets)
 }
 
@@ -751,7 +745,7 @@ fn frames_of(
     rate: f64,
     config: PipeConfig,
     packets: u64,
-) -> (usize, Vec<LinkEvent>, usize) {
+) -> (usize, Vec<PacketEvent>, usize) {
     let mut air = Stream::new(Seed(7), "air");
     let run = Run::new(config, (Some(10), 1_000), |end, frame: &Frame| {
         let (from, to) = (frame.header.len() as u32 * 8, frame.payload.len() as u32 * 8);
@@ -769,12 +763,16 @@ fn frames_of(
         assert_eq!(frame.payload, sent.payload);
         assert_eq!(frame.damage.frame, Check::Good);
     }
-    let sent = run.events[0].iter().filter_map(|event| match event {
-        LinkEvent::Sent { len, .. } => Some(*len),
+    let sent = run.events[0].iter().filter_map(|event| match event.kind {
+        PacketEventKind::Sent { len, .. } => Some(len),
         _ => None,
     });
     let sent: Vec<usize> = sent.collect();
     (sent.len(), run.events[1].clone(), sent.iter().sum())
+}
+
+fn is_combined(event: &PacketEvent) -> bool {
+    matches!(event.kind, PacketEventKind::Combined { .. })
 }
 
 #[test]
@@ -784,7 +782,8 @@ fn damaged_copies_make_a_packet_whole() {
         frames_at(1e-3, config, 200)
     });
     assert!(combined.0 < alone.0, "{} frames instead of {}", combined.0, alone.0);
-    let made = |event: &LinkEvent| matches!(event, LinkEvent::Combined { copies: 2.., .. });
+    let made =
+        |event: &PacketEvent| matches!(event.kind, PacketEventKind::Combined { copies: 2.. });
     assert_eq!(alone.1.iter().filter(|event| made(event)).count(), 0);
     assert!(combined.1.iter().filter(|event| made(event)).count() > 20);
 }
@@ -794,7 +793,7 @@ fn copies_that_find_no_room_are_not_kept() {
     let window = Window { packets: 64, bytes: 150 };
     let config = PipeConfig { combine: true, window, ..config(Arq::Persistent) };
     let (_, events, _) = frames_at(1e-3, config, 50);
-    let made = events.iter().filter(|event| matches!(event, LinkEvent::Combined { .. }));
+    let made = events.iter().filter(|event| is_combined(event));
     assert!(made.count() > 0, "one packet at a time has room for a copy");
 }
 
@@ -805,15 +804,15 @@ fn parity_goes_in_place_of_a_copy_of_what_is_kept_damaged() {
         frames_at(1e-3, config, 200)
     });
     let least: usize = (0..200).map(|n| packet(n, Class::NONE).payload.len() + 19).sum();
-    let more = |run: &(usize, Vec<LinkEvent>, usize)| (run.2 - least) as f64;
+    let more = |run: &(usize, Vec<PacketEvent>, usize)| (run.2 - least) as f64;
     assert!(more(&parity) < 0.5 * more(&alone), "{} {}", more(&parity), more(&alone));
-    let made = parity.1.iter().filter(|event| matches!(event, LinkEvent::Combined { .. }));
+    let made = parity.1.iter().filter(|event| is_combined(event));
     assert!(made.count() > 20);
     // Without room for what is damaged, copies go as ever.
     let window = Window { packets: 64, bytes: 10 };
     let little = PipeConfig { increments: true, window, ..config(Arq::Persistent) };
     let (_, events, _) = frames_at(1e-3, little, 50);
-    assert!(!events.iter().any(|event| matches!(event, LinkEvent::Combined { .. })));
+    assert!(!events.iter().any(is_combined));
 }
 
 /// Each wish of a flow that gives it an order of its own.
@@ -831,7 +830,7 @@ fn parity_goes_in_place_of_copies_in_a_flow_of_its_own_order_as_in_others() {
         let bytes = |increments| {
             let config = PipeConfig { increments, ..config(Arq::Persistent) };
             let (_, events, bytes) = frames_of(class, 1e-3, config, 200);
-            let made = events.iter().filter(|it| matches!(it, LinkEvent::Combined { .. }));
+            let made = events.iter().filter(|event| is_combined(event));
             (made.count(), bytes)
         };
         let least: usize = (0..200).map(|n| packet(n, class).payload.len() + 27).sum();
@@ -845,7 +844,7 @@ fn parity_goes_in_place_of_copies_in_a_flow_of_its_own_order_as_in_others() {
 /// Sends two packets of a flow with a lifetime of 20 ms, at 0 and 10 ms, of which the first comes
 /// damaged, and the report of that at `report` ms; gives the frames and events of the sender from
 /// then on, and what has arrived when another packet comes at 40 ms.
-fn after_a_damaged_packet(report: u64) -> (usize, Vec<LinkEvent>, Vec<u64>) {
+fn after_a_damaged_packet(report: u64) -> (usize, Vec<PacketEvent>, Vec<u64>) {
     let lifetime = Some(Duration::from_millis(20));
     let class = Class { flow: FlowId(1), lifetime, ..Class::NONE };
     let config = PipeConfig { increments: true, ..config(Arq::Persistent) };
@@ -885,8 +884,8 @@ fn parity_of_a_packet_whose_lifetime_has_passed_is_not_sent_and_holds_up_none() 
     assert_eq!((count, arrived), (1, vec![0, 1, 2]), "made of its parity, in its order");
     let (count, events, arrived) = after_a_damaged_packet(25);
     assert_eq!((count, arrived), (0, vec![1, 2]));
-    let expired = |event: &LinkEvent| {
-        matches!(event, LinkEvent::Dropped { tag: Some(Tag(0)), reason: DropReason::Expired, .. })
+    let expired = |event: &PacketEvent| {
+        event.tag == Some(Tag(0)) && event.drop_reason() == Some(DropReason::Expired)
     };
     assert_eq!(events.iter().filter(|event| expired(event)).count(), 1);
 }

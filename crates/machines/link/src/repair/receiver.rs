@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{Check, DropReason, Frame, Instant, Tag};
+use windfall_base::{Check, DropReason, Frame, Instant, PacketEvent, Tag};
 use windfall_fec::Cover;
 use windfall_wire_link::repair::{Covered, RepairTrailer};
 
 use super::stream::{CoveredNumber, ReceivingStream};
 use super::{MOST_STREAMS, RepairConfig, trailer};
-use crate::event::{Arrival, LinkEvent};
+use crate::arrival::Arrival;
 use crate::output::Output;
 
 /// Takes packets and repairs from a link, and passes up packets.
@@ -23,7 +23,7 @@ pub struct RepairReceiver {
     /// The streams, that heard last at the end.
     streams: Vec<ReceivingStream>,
     deliveries: VecDeque<Frame>,
-    events: VecDeque<LinkEvent>,
+    events: VecDeque<PacketEvent>,
 }
 
 impl RepairReceiver {
@@ -88,7 +88,7 @@ impl RepairReceiver {
     }
 
     /// Yields the next event.
-    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 

@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Check, CoveredPacket, DropReason, Frame, Instant, Tag};
+use windfall_base::{Check, CoveredPacket, DropReason, Frame, Instant, PacketEventKind, Tag};
 use windfall_fec::{Cover, Made, PacketDecoder};
 use windfall_wire_link::check::{FCS_LEN, frame_check};
 use windfall_wire_link::repair::{packet_of, repair_check, symbol};
 
 use super::RepairConfig;
-use crate::event::LinkEvent;
 use crate::output::Output;
 
 /// Packets kept, in multiples of the packets that a repair covers.
@@ -205,14 +204,15 @@ impl ReceivingStream {
             let mut made = match &mut here.what {
                 What::Good(_) | What::Passed => continue,
                 What::Missing(CoveredPacket { tag, expires }) => {
-                    out.events.push_back(LinkEvent::Repaired { tag: *tag, was_missing: true });
+                    let repaired = PacketEventKind::Repaired { was_missing: true };
+                    out.events.push_back(repaired.of_packet(*tag));
                     let mut made = Frame { tag: *tag, ..Frame::packet(packet.to_vec()) };
                     made.set_expiry(*expires);
                     made
                 }
                 What::Damaged { frame, .. } => {
-                    let (tag, was_missing) = (frame.tag, false);
-                    out.events.push_back(LinkEvent::Repaired { tag, was_missing });
+                    let repaired = PacketEventKind::Repaired { was_missing: false };
+                    out.events.push_back(repaired.of_packet(frame.tag));
                     let old = core::mem::take(frame);
                     let both = old.payload.to_bytes();
                     let wrong = both.iter().zip(packet).filter(|(old, new)| old != new).count();

@@ -1,11 +1,14 @@
 use proptest::prelude::*;
-use windfall_base::{Check, Class, DropReason, Duration, Frame, Instant, Probability, Seed};
+use windfall_base::{
+    Check, Class, DropReason, Duration, Frame, Instant, PacketEvent, PacketEventKind, Probability,
+    Seed,
+};
 use windfall_base::{Stream, Tag};
 
 mod damage;
 
 use super::*;
-use crate::event::{Arrival, LinkEvent};
+use crate::arrival::Arrival;
 
 const STEP: Duration = Duration::from_millis(1);
 
@@ -22,7 +25,7 @@ fn packet(number: u64, len: usize) -> Frame {
 /// A packet every millisecond through a code and an air; what arrived, and what happened there.
 struct Run {
     delivered: Vec<(Instant, Frame)>,
-    events: Vec<LinkEvent>,
+    events: Vec<PacketEvent>,
     /// Frames with packets, and frames with repairs.
     sent: [usize; 2],
 }
@@ -114,8 +117,8 @@ fn lost_packets_are_made_again_in_order() {
     for (text, lost) in [("8/12", 3), ("window:32:25%:60ms", 9)] {
         let run = run(text, 400, false, |number, _| number % lost == 1);
         assert_eq!(run.numbers(), (0..400).collect::<Vec<_>>(), "{text}");
-        let missing = |event: &LinkEvent| {
-            matches!(event, LinkEvent::Repaired { tag: Some(_), was_missing: true })
+        let missing = |event: &PacketEvent| {
+            event.tag.is_some() && event.kind == PacketEventKind::Repaired { was_missing: true }
         };
         assert!(run.events.iter().all(missing) && run.events.len() > 40, "{text}");
     }
@@ -299,9 +302,8 @@ fn what_stays_damaged_is_passed_up_if_that_is_accepted_and_dropped_by_name_if_no
         receiver.handle_timeout(due);
         let delivered: Vec<_> = core::iter::from_fn(|| receiver.poll_delivery()).collect();
         let marks = delivered.iter().map(|frame| frame.damage.is_damaged());
-        let dropped = core::iter::from_fn(|| receiver.poll_event()).filter(|event| {
-            matches!(event, LinkEvent::Dropped { reason: DropReason::FrameCheck, .. })
-        });
+        let dropped = core::iter::from_fn(|| receiver.poll_event())
+            .filter(|event| event.drop_reason() == Some(DropReason::FrameCheck));
         let expected = if is_accepted { vec![true, true, false, false] } else { vec![false; 2] };
         assert_eq!(marks.collect::<Vec<_>>(), expected);
         assert_eq!(dropped.count(), if is_accepted { 0 } else { 2 });
@@ -407,9 +409,7 @@ fn a_packet_that_others_did_not_wait_for_is_passed_up_when_it_comes_and_once() {
         assert_eq!(passed.next().and_then(|frame| frame.tag), Some(Tag(1)), "{text}");
         assert!(passed.next().is_none(), "{text}");
         let events: Vec<_> = core::iter::from_fn(|| receiver.poll_event()).collect();
-        let again = |event: &LinkEvent| {
-            matches!(event, LinkEvent::Dropped { reason: DropReason::Duplicate, .. })
-        };
+        let again = |event: &PacketEvent| event.drop_reason() == Some(DropReason::Duplicate);
         assert!(events.len() == 1 && again(&events[0]), "{text}: {events:?}");
     }
 }

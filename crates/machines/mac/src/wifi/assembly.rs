@@ -156,9 +156,8 @@ impl Assembly {
         self.parts.retain(|_, parts| {
             if parts.expires <= now {
                 let (tag, len) = (parts.frame.tag, parts.bytes.len());
-                let reason = DropReason::Reassembly;
                 // Its sender has or had a copy, and decides.
-                events.push_back(DcfEvent::Discarded { tag, kept: true, reason, len });
+                events.push_back(DcfEvent::discarded(tag, true, DropReason::Reassembly, len));
             }
             parts.expires > now
         });

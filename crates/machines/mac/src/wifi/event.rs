@@ -1,57 +1,17 @@
 //! Events that a station reports upwards.
 
-use windfall_base::{DropReason, Tag};
+use windfall_base::{DropReason, PacketDrop, PacketEvent, PacketEventKind, Tag};
 
 use super::radio::Period;
 
 /// Something that happened at a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DcfEvent {
-    /// A frame with a packet, or with a part of one, was given to the air.
-    Sent {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-        /// The number of the attempt, from 1.
-        attempt: u32,
-        /// Bytes of the whole frame.
-        len: usize,
-        /// Set if the station keeps a copy; if not, it has finished with the packet.
-        kept: bool,
-    },
+    /// An event of a packet. Of the packets that arrive, the station reports only those that it
+    /// discards.
+    Packet(PacketEvent),
     /// An RTS was not answered: the packet is not sent, and counts an attempt.
-    RequestFailed,
-    /// The receiver has acknowledged the packet as undamaged; the copy is discarded.
-    Acknowledged {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-    },
-    /// A packet of this station was given up.
-    Dropped {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-        /// The reason of the drop.
-        reason: DropReason,
-        /// Bytes of the packet.
-        len: usize,
-    },
-    /// A packet was made of damaged copies of its frame.
-    Combined {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-        /// Copies received, all of them damaged.
-        copies: u32,
-    },
-    /// A packet of another station, or one copy of it, was discarded on arrival.
-    Discarded {
-        /// The tag of the packet.
-        tag: Option<Tag>,
-        /// Set if its sender still kept a copy.
-        kept: bool,
-        /// The reason of the drop.
-        reason: DropReason,
-        /// Bytes of the packet.
-        len: usize,
-    },
+    RtsFailed,
     /// A frame without a packet was sent or received: RTS, CTS, ACK, management.
     Control {
         /// Sent by this station, not received.
@@ -61,4 +21,35 @@ pub enum DcfEvent {
     },
     /// The radio has changed its state.
     Radio(Period),
+}
+
+impl DcfEvent {
+    pub(super) const fn packet(tag: Option<Tag>, kind: PacketEventKind) -> Self {
+        Self::Packet(kind.of_packet(tag))
+    }
+
+    /// Returns the drop that the event reports, if it reports one.
+    #[must_use]
+    pub const fn packet_drop(&self) -> Option<PacketDrop> {
+        match self {
+            Self::Packet(event) => event.packet_drop(),
+            Self::RtsFailed | Self::Control { .. } | Self::Radio(_) => None,
+        }
+    }
+
+    /// A packet of this station was given up.
+    pub(super) const fn given_up(tag: Option<Tag>, reason: DropReason, len: usize) -> Self {
+        Self::Packet(PacketEvent::dropped(tag, PacketDrop::at_sender(reason, len)))
+    }
+
+    /// A packet of another station, or one copy of it, was discarded on arrival; `kept` says
+    /// whether its sender keeps a copy.
+    pub(super) const fn discarded(
+        tag: Option<Tag>,
+        kept: bool,
+        reason: DropReason,
+        len: usize,
+    ) -> Self {
+        Self::Packet(PacketEvent::dropped(tag, PacketDrop::at_receiver(kept, reason, len)))
+    }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use windfall_base::{
-    Check, DropReason, Duration, Failure, Frame, Instant, Overheard, RxVector, Tag,
+    Check, DropReason, Duration, Failure, Frame, Instant, Overheard, PacketEventKind, RxVector, Tag,
 };
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::coding::MARK_LEN;
@@ -202,7 +202,8 @@ impl Dcf {
         };
         let found = match taken {
             Some(Taken::Made(copies)) => {
-                self.events.push_back(DcfEvent::Combined { tag: frame.tag, copies });
+                self.events
+                    .push_back(DcfEvent::packet(frame.tag, PacketEventKind::Combined { copies }));
                 Found { combined: true, ..Found::default() }
             }
             Some(Taken::Kept(wanted)) => Found { wanted, ..Found::default() },
@@ -348,8 +349,8 @@ impl Dcf {
         }
     }
 
-    fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
-        self.events.push_back(DcfEvent::Discarded { tag, kept, reason, len });
+    pub(super) fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
+        self.events.push_back(DcfEvent::discarded(tag, kept, reason, len));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use core::ops::Add;
 
-use windfall_base::{DropReason, Duration, Frame, Instant, Outgoing, Preamble, TxVector};
+use windfall_base::{
+    DropReason, Duration, Frame, Instant, Outgoing, PacketEventKind, Preamble, TxVector,
+};
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::ieee80211::coding::REPORT_LEN;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, MAX_DURATION};
@@ -182,7 +184,7 @@ impl Dcf {
         let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), !job.given_away);
         let is_packet = job.is_packet();
         self.events.push_back(if is_packet {
-            DcfEvent::Sent { tag, attempt, len, kept }
+            DcfEvent::packet(tag, PacketEventKind::Sent { attempt, len, kept })
         } else {
             DcfEvent::Control { sent: true, len }
         });
@@ -312,7 +314,10 @@ impl Dcf {
                     return;
                 }
                 if job.is_packet() && !job.given_away {
-                    self.events.push_back(DcfEvent::Acknowledged { tag: job.packet().tag });
+                    self.events.push_back(DcfEvent::packet(
+                        job.packet().tag,
+                        PacketEventKind::Acknowledged,
+                    ));
                 }
                 self.packet_done(now);
             }
@@ -332,7 +337,7 @@ impl Dcf {
         }
         let Some(job) = &mut self.job else { return };
         if request {
-            self.events.push_back(DcfEvent::RequestFailed);
+            self.events.push_back(DcfEvent::RtsFailed);
         }
         // Another attempt would bring less than the next packet does.
         if report.is_some()
@@ -391,7 +396,7 @@ impl Dcf {
         if let Some(job) = self.job.as_ref().filter(|job| job.is_packet() && !job.given_away) {
             let packet = job.packet();
             let (tag, len) = (packet.tag, packet.payload.len());
-            self.events.push_back(DcfEvent::Dropped { tag, reason, len });
+            self.events.push_back(DcfEvent::given_up(tag, reason, len));
         }
     }
 

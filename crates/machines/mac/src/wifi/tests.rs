@@ -15,7 +15,8 @@ mod switch;
 use std::collections::VecDeque;
 
 use windfall_base::{
-    Duration, Frame, Input, Instant, Ledger, Node, Outgoing, Port, RxVector, Seed,
+    DropReason, DropSite, Duration, Frame, Input, Instant, Ledger, Node, Outgoing, PacketDrop,
+    PacketEvent, PacketEventKind, Port, RxVector, Seed,
 };
 use windfall_testkit::arbitrary::packet;
 use windfall_testkit::wifi::air::{Cell, PROPAGATION};
@@ -54,16 +55,10 @@ impl Station {
         self.queue.extend(core::iter::from_fn(|| self.dcf.poll_relay()));
         self.ledger.taken += (self.queue.len() - waiting) as u64;
         while let Some(event) = self.dcf.poll_event() {
-            match event {
-                DcfEvent::Sent { kept: false, .. } | DcfEvent::Acknowledged { .. } => {
-                    self.ledger.given += 1;
-                }
-                DcfEvent::Dropped { reason, .. } => self.ledger.drops.count(reason),
-                DcfEvent::Discarded { reason, .. } => {
-                    self.ledger.taken += 1;
-                    self.ledger.drops.count(reason);
-                }
-                _ => {}
+            if let DcfEvent::Packet(event) = &event {
+                let is_received = |drop: PacketDrop| drop.site == DropSite::Receiver;
+                self.ledger.taken += u64::from(event.packet_drop().is_some_and(is_received));
+                self.ledger.record(&event.kind);
             }
             self.events.push(event);
         }
@@ -76,7 +71,23 @@ impl Station {
 
     /// Data frames sent.
     pub(super) fn sent(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, DcfEvent::Sent { .. })).count()
+        self.packet_events()
+            .filter(|event| matches!(event.kind, PacketEventKind::Sent { .. }))
+            .count()
+    }
+
+    /// The events of packets so far.
+    pub(super) fn packet_events(&self) -> impl Iterator<Item = &PacketEvent> {
+        self.events.iter().filter_map(|event| match event {
+            DcfEvent::Packet(event) => Some(event),
+            _ => None,
+        })
+    }
+
+    /// Counts the drops at `site` for `reason`.
+    pub(super) fn drops(&self, site: DropSite, reason: DropReason) -> usize {
+        let drops = self.packet_events().filter_map(PacketEvent::packet_drop);
+        drops.filter(|drop| (drop.site, drop.reason) == (site, reason)).count()
     }
 }
 

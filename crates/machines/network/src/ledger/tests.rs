@@ -1,4 +1,4 @@
-use windfall_base::{DropReason, Tag};
+use windfall_base::{Check, Damage, DropReason, PacketDrop, PacketEventKind, Tag};
 
 use super::{LinkLedger, REMEMBERED, direction_of, tag_of};
 
@@ -14,6 +14,17 @@ fn tag(number: u64) -> Tag {
     tag_of(3, number)
 }
 
+/// A packet of 100 bytes is delivered at interface `at`; returns whether it is new there.
+fn deliver(ledger: &mut LinkLedger, number: u64, at: u32, damaged: bool) -> bool {
+    let damage = damaged.then(|| Box::new(Damage { frame: Check::Bad, ..Damage::NONE }));
+    ledger.record(at, tag(number), &PacketEventKind::Delivered { len: 100, damage })
+}
+
+fn discard(ledger: &mut LinkLedger, number: u64, kept: bool, reason: DropReason) {
+    let drop = PacketDrop::at_receiver(kept, reason, 100);
+    assert!(!ledger.record(1, tag(number), &PacketEventKind::Dropped(drop)));
+}
+
 #[test]
 fn a_tag_tells_its_direction() {
     assert_eq!(direction_of(tag(17)), 3);
@@ -23,11 +34,11 @@ fn a_tag_tells_its_direction() {
 #[test]
 fn every_packet_has_one_fate() {
     let mut ledger = ledger(4);
-    ledger.deliver(tag(0), 1, 100, false);
-    ledger.deliver(tag(0), 1, 100, false);
-    ledger.discard(tag(1), false, DropReason::FrameCheck);
-    ledger.discard(tag(1), false, DropReason::Lost);
-    ledger.deliver(tag(2), 1, 100, true);
+    deliver(&mut ledger, 0, 1, false);
+    deliver(&mut ledger, 0, 1, false);
+    discard(&mut ledger, 1, false, DropReason::FrameCheck);
+    discard(&mut ledger, 1, false, DropReason::Lost);
+    deliver(&mut ledger, 2, 1, true);
     assert_eq!((ledger.delivered, ledger.damaged, ledger.in_flight()), (2, 1, 1));
     assert_eq!(ledger.drops.of(DropReason::FrameCheck), 1);
     assert!(ledger.balances());
@@ -36,17 +47,17 @@ fn every_packet_has_one_fate() {
 #[test]
 fn the_loss_of_a_kept_copy_decides_nothing() {
     let mut ledger = ledger(1);
-    ledger.discard(tag(0), true, DropReason::Lost);
+    discard(&mut ledger, 0, true, DropReason::Lost);
     assert_eq!(ledger.in_flight(), 1);
-    ledger.deliver(tag(0), 1, 100, false);
+    deliver(&mut ledger, 0, 1, false);
     assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
 }
 
 #[test]
 fn a_delivery_overrides_the_drop_of_a_sender_that_gave_up() {
     let mut ledger = ledger(1);
-    ledger.discard(tag(0), false, DropReason::RetryLimit);
-    ledger.deliver(tag(0), 1, 100, false);
+    discard(&mut ledger, 0, false, DropReason::RetryLimit);
+    deliver(&mut ledger, 0, 1, false);
     assert_eq!((ledger.delivered, ledger.drops.total()), (1, 0));
     assert!(ledger.balances());
 }
@@ -54,8 +65,8 @@ fn a_delivery_overrides_the_drop_of_a_sender_that_gave_up() {
 #[test]
 fn a_bystander_does_not_hide_the_reason() {
     let mut ledger = ledger(1);
-    ledger.discard(tag(0), false, DropReason::NotForUs);
-    ledger.discard(tag(0), false, DropReason::Lost);
+    discard(&mut ledger, 0, false, DropReason::NotForUs);
+    discard(&mut ledger, 0, false, DropReason::Lost);
     assert_eq!(ledger.drops.of(DropReason::Lost), 1);
     assert_eq!(ledger.drops.total(), 1);
 }
@@ -65,11 +76,11 @@ fn decided_packets_are_forgotten_in_time() {
     let mut ledger = LinkLedger::default();
     for number in 0..10 * REMEMBERED as u64 {
         let _ = ledger.enter();
-        ledger.deliver(tag(number), 1, 100, false);
+        deliver(&mut ledger, number, 1, false);
     }
     assert!(ledger.fates.len() <= REMEMBERED);
-    ledger.discard(tag(0), false, DropReason::Lost);
-    ledger.deliver(tag(u64::MAX), 1, 100, false);
+    discard(&mut ledger, 0, false, DropReason::Lost);
+    deliver(&mut ledger, u64::MAX, 1, false);
     assert!(ledger.balances());
 }
 
@@ -78,7 +89,7 @@ fn a_packet_is_counted_once_and_damaged_only_if_no_copy_was_whole() {
     let mut ledger = ledger(3);
     for (packet, copies) in [[true, true], [true, false], [false, true]].into_iter().enumerate() {
         for damaged in copies {
-            ledger.deliver(tag(packet as u64), 1, 100, damaged);
+            deliver(&mut ledger, packet as u64, 1, damaged);
         }
     }
     assert_eq!((ledger.delivered, ledger.damaged, ledger.copies), (3, 1, 3));
@@ -89,7 +100,7 @@ fn a_packet_is_counted_once_and_damaged_only_if_no_copy_was_whole() {
 #[test]
 fn a_copy_is_new_at_another_interface_alone() {
     let mut ledger = ledger(1);
-    let is_new = [4, 4, 5].map(|to| ledger.deliver(tag(0), to, 100, false));
+    let is_new = [4, 4, 5].map(|to| deliver(&mut ledger, 0, to, false));
     assert_eq!(is_new, [true, false, true]);
     assert_eq!((ledger.delivered_bytes, ledger.copies), (100, 2));
 }

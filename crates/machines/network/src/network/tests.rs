@@ -86,7 +86,7 @@ fn a_packet_arrives_after_its_air_time_and_the_delay() {
     assert_eq!(*at, Instant::START + air_time + DELAY);
     assert_eq!((*port, frame.to_vec()), (Port(1), vec![7; 1_000]));
     let ledger = network.ledger(ElementId(0));
-    assert_eq!((ledger.entered, ledger.delivered, ledger.frames), (1, 1, 1));
+    assert_eq!((ledger.entered, ledger.delivered, ledger.packets.frames), (1, 1, 1));
     assert_eq!(ledger.busy, air_time);
     assert_eq!(network.ledger(ElementId(1)).entered, 0);
 }
@@ -105,7 +105,7 @@ fn what_the_air_loses_is_dropped_unless_the_link_repeats_it() {
         assert_eq!((ledger.in_flight(), ledger.balances()), (0, true));
         assert_eq!(ledger.drops.of(DropReason::Lost), 50 - fills.len() as u64);
         assert_eq!(fills == (0..50).collect::<Vec<u8>>(), is_complete);
-        assert_eq!(ledger.retransmissions > 0, is_complete);
+        assert_eq!(ledger.packets.retransmissions > 0, is_complete);
     }
 }
 

@@ -1,11 +1,12 @@
-//! The books of an interface: account, counters, and events for an observer.
+//! The books of an interface: ledger, counters, and events for an observer.
 
 use std::collections::VecDeque;
 
 use windfall_base::{
-    DropReason, Drops, Duration, FlowId, Frame, Instant, Ledger, Tag, TransitTiming,
+    DropReason, Duration, FlowId, Frame, Instant, Ledger, PacketCounters, PacketDrop, PacketEvent,
+    PacketEventKind, Tag, TransitTiming,
 };
-use windfall_link::{LinkEvent, Pulled};
+use windfall_link::Pulled;
 use windfall_queue::{Join, PacketQueue, QueueVerdict, Waiting};
 use windfall_wire_net::mark_congestion;
 
@@ -28,10 +29,8 @@ pub struct Counters {
     pub bytes_to_device: u64,
     /// Packets of the device that the link took from its queue to send them.
     pub taken_up: u64,
-    /// Frames with packets given to the medium, repetitions included.
-    pub sent: u64,
-    /// Of these, repetitions.
-    pub repeated: u64,
+    /// Counts of the events of packets.
+    pub packets: PacketCounters,
     /// Control frames given to the medium.
     pub control_sent: u64,
     /// Bytes given to the medium, headers, trailers and control frames included.
@@ -40,27 +39,18 @@ pub struct Counters {
     pub from_medium: u64,
     /// Control frames that the medium brought.
     pub control_received: u64,
-    /// Packets that were marked, since the queue was long or the medium would have lost them.
-    pub marked: u64,
-    /// Packets that were made whole from damaged copies.
-    pub combined: u64,
-    /// Packets that were made from repairs, or put right by them.
-    pub repaired: u64,
-    /// Packets that the peer has acknowledged.
-    pub acknowledged: u64,
     /// Events that found no room because no reader took the earlier ones.
     pub events_lost: u64,
 }
 
-/// InterfaceAccount, counters and events.
+/// The ledger of an interface, its counters, and the events that no observer has taken yet.
 #[derive(Debug)]
 pub(super) struct InterfaceAccount {
     observe: bool,
     events: VecDeque<InterfaceEvent>,
     pub(super) counters: Counters,
-    pub(super) taken: u64,
-    given: u64,
-    drops: Drops,
+    /// Without the packets that are held: the parts of the interface know them.
+    ledger: Ledger,
     pace: Pace,
 }
 
@@ -70,20 +60,30 @@ impl InterfaceAccount {
             observe,
             events: VecDeque::new(),
             counters: Counters::default(),
-            taken: 0,
-            given: 0,
-            drops: Drops::default(),
+            ledger: Ledger::default(),
             pace: Pace::default(),
         }
     }
 
+    /// Keeps an event for the observer, if there is one.
     #[inline]
-    fn note(&mut self, event: InterfaceEvent) {
+    pub(super) fn note(&mut self, event: InterfaceEvent) {
+        if !self.observe {
+            return;
+        }
         if self.events.len() < EVENT_LIMIT {
             self.events.push_back(event);
         } else {
             self.counters.events_lost += 1;
         }
+    }
+
+    /// Enters an event of a packet into the books, and keeps it for the observer.
+    #[inline]
+    pub(super) fn record(&mut self, event: PacketEvent) {
+        self.ledger.record(&event.kind);
+        self.counters.packets.record(&event.kind);
+        self.note(InterfaceEvent::Packet(event));
     }
 
     /// Learns what slots add to the time of frames.
@@ -93,8 +93,7 @@ impl InterfaceAccount {
 
     /// The account, with `held` packets still here.
     pub(super) fn ledger(&self, held: usize) -> Ledger {
-        let (taken, given, drops) = (self.taken, self.given, self.drops.clone());
-        Ledger { taken, given, held: held as u64, drops }
+        Ledger { held: held as u64, ..self.ledger.clone() }
     }
 
     /// The next packet of a queue that is still worth sending; `least` is the time that one of such
@@ -128,7 +127,7 @@ impl InterfaceAccount {
             self.pace.note_arrival(since);
         }
         if verdict == QueueVerdict::Drop {
-            self.dropped(frame.tag, false, DropReason::Aqm, frame.payload.len());
+            self.refused(frame.tag, DropReason::Aqm, frame.payload.len());
             return None;
         }
         let len = frame.payload.len();
@@ -137,7 +136,7 @@ impl InterfaceAccount {
             && frame.covers.is_some()
             && behind.is_some_and(|behind| self.pace.gives_way(now, &least, &frame, behind));
         if is_late || gives_way {
-            self.dropped(frame.tag, false, DropReason::Expired, frame.payload.len());
+            self.refused(frame.tag, DropReason::Expired, frame.payload.len());
             return None;
         }
         if verdict == QueueVerdict::Mark {
@@ -167,7 +166,7 @@ impl InterfaceAccount {
 
     fn displaced(&mut self, heads: Vec<Waiting>) {
         for Waiting { frame, .. } in heads {
-            self.dropped(frame.tag, false, DropReason::QueueFull, frame.payload.len());
+            self.refused(frame.tag, DropReason::QueueFull, frame.payload.len());
         }
     }
 
@@ -175,88 +174,57 @@ impl InterfaceAccount {
     pub(super) fn mark(&mut self, frame: &mut Frame) {
         let Some(marked) = mark_congestion(&frame.payload) else { return };
         frame.payload = marked;
-        self.counters.marked += 1;
-        self.event(InterfaceEvent::Marked { tag: frame.tag });
+        self.record(PacketEventKind::Marked.of_packet(frame.tag));
+    }
+
+    /// A packet came from the device, or was made here to be sent.
+    pub(super) fn taken(&mut self) {
+        self.ledger.taken += 1;
     }
 
     /// The medium brought a packet, or something that could not be told from one.
     pub(super) fn arrived(&mut self) {
-        self.taken += 1;
+        self.ledger.taken += 1;
         self.counters.from_medium += 1;
     }
 
     /// A frame that the link passed up ended here as it should: it was no packet.
     pub(super) fn consumed(&mut self) {
-        self.given += 1;
+        self.ledger.given += 1;
         self.counters.control_received += 1;
     }
 
     pub(super) fn queued(&mut self, tag: Option<Tag>, flow: FlowId, len: usize, queue: usize) {
-        if self.observe {
-            self.note(InterfaceEvent::Queued { tag, flow, len, queue });
-        }
+        self.record(PacketEventKind::Queued { flow, len, queue }.of_packet(tag));
     }
 
     //= S0.5
-    pub(super) fn dropped(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
-        self.drops.count(reason);
-        if self.observe {
-            self.note(InterfaceEvent::Dropped { tag, kept, reason, len });
-        }
+    /// A packet to be sent was discarded before the link had it; no copy of it is left.
+    pub(super) fn refused(&mut self, tag: Option<Tag>, reason: DropReason, len: usize) {
+        self.record(PacketEvent::dropped(tag, PacketDrop::at_sender(reason, len)));
+    }
+
+    /// A packet, or one copy of it, was discarded after its arrival; `kept` says whether its sender
+    /// keeps a copy.
+    pub(super) fn discarded(
+        &mut self,
+        tag: Option<Tag>,
+        kept: bool,
+        reason: DropReason,
+        len: usize,
+    ) {
+        self.record(PacketEvent::dropped(tag, PacketDrop::at_receiver(kept, reason, len)));
     }
 
     /// A packet goes to the device.
     pub(super) fn delivered(&mut self, frame: &Frame) {
-        let len = frame.payload.len();
-        self.given += 1;
+        let (len, is_damaged) = (frame.payload.len(), frame.damage.is_damaged());
         self.counters.to_device += 1;
         self.counters.bytes_to_device += len as u64;
-        self.counters.damaged_to_device += u64::from(frame.damage.is_damaged());
-        if self.observe {
-            let damage = frame.damage.clone();
-            self.note(InterfaceEvent::Delivered { tag: frame.tag, len, damage });
-        }
-    }
-
-    /// Something happened that is not in the books.
-    pub(super) fn event(&mut self, event: InterfaceEvent) {
-        if self.observe {
-            self.note(event);
-        }
-    }
-
-    /// Takes down what the link reports.
-    pub(super) fn link(&mut self, event: LinkEvent) {
-        match event {
-            LinkEvent::Sent { tag, attempt, len, kept } => {
-                self.counters.sent += 1;
-                self.counters.repeated += u64::from(attempt > 1);
-                self.given += u64::from(!kept);
-                if self.observe {
-                    self.note(InterfaceEvent::Sent { tag, attempt, len, kept });
-                }
-            }
-            LinkEvent::Acknowledged { tag } => {
-                self.given += 1;
-                self.counters.acknowledged += 1;
-                if self.observe {
-                    self.note(InterfaceEvent::Acknowledged { tag });
-                }
-            }
-            LinkEvent::Repaired { tag, was_missing } => {
-                self.counters.repaired += 1;
-                // A repair that replaces a lost packet adds a packet to the account.
-                self.taken += u64::from(was_missing);
-                self.event(InterfaceEvent::Repaired { tag, was_missing });
-            }
-            LinkEvent::Combined { tag, copies } => {
-                self.counters.combined += 1;
-                self.event(InterfaceEvent::Combined { tag, copies });
-            }
-            LinkEvent::Dropped { tag, kept, reason, len } => {
-                self.dropped(tag, kept, reason, len);
-            }
-        }
+        self.counters.damaged_to_device += u64::from(is_damaged);
+        // Only an observer reads what is known of the damage.
+        let damage = (self.observe && is_damaged).then(|| Box::new(frame.damage.clone()));
+        self.record(PacketEventKind::Delivered { len, damage }.of_packet(frame.tag));
     }
 
     #[inline]

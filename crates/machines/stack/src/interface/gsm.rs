@@ -7,10 +7,10 @@ mod tunnel;
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{
-    Check, DropReason, Duration, Frame, Input, Instant, Outgoing, Tag, TransitTiming,
+    Check, DropReason, Duration, Frame, Input, Instant, Outgoing, PacketEvent, PacketEventKind,
+    Tag, TransitTiming,
 };
 use windfall_circuit::ppp::{Deframer, FrameMode};
-use windfall_link::LinkEvent;
 use windfall_wire_link::hdlc::{Accm, FLAG, HdlcCheck, encode_frame};
 use windfall_wire_link::ppp::{IPV4, IPV6};
 use windfall_wire_link::rlp::RLP_FRAME_LEN;
@@ -147,12 +147,13 @@ impl GsmLink {
         block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
         let mut frame = Frame::packet(block.to_vec());
         match ended {
-            Some((began, event @ LinkEvent::Sent { tag, kept, .. })) => {
-                (frame.tag, frame.kept) = (tag, kept);
-                frame.set_expiry(self.expiry_of(tag));
+            Some((began, event)) => {
+                frame.tag = event.tag;
+                frame.kept = matches!(event.kind, PacketEventKind::Sent { kept: true, .. });
+                frame.set_expiry(self.expiry_of(event.tag));
                 self.note(began, event, account);
             }
-            _ => {
+            None => {
                 account.counters.control_sent += 1;
                 (frame.tag, frame.kept) = (self.line.told_again(), true);
                 frame.names_only = frame.tag.is_some();
@@ -167,19 +168,19 @@ impl GsmLink {
         self.expiries[SENT].get(&tag?).copied()
     }
 
-    fn note(&mut self, began: Instant, event: LinkEvent, account: &mut InterfaceAccount) {
+    fn note(&mut self, began: Instant, event: PacketEvent, account: &mut InterfaceAccount) {
         // Packets sent before one whose fate is decided are decided as well.
-        let decided = match event {
-            LinkEvent::Acknowledged { tag }
-            | LinkEvent::Dropped { tag, .. }
-            | LinkEvent::Sent { tag, kept: false, .. } => tag,
-            _ => None,
-        };
-        if let Some(tag) = decided {
+        let decides = matches!(
+            event.kind,
+            PacketEventKind::Acknowledged
+                | PacketEventKind::Dropped(_)
+                | PacketEventKind::Sent { kept: false, .. }
+        );
+        if let (Some(tag), true) = (event.tag, decides) {
             forget(&mut self.expiries[SENT], tag);
         }
         self.waiting.note(began, &event);
-        account.link(event);
+        account.record(event);
     }
 
     /// Records the packets that the peer has, and those lost with a connection.
@@ -188,7 +189,7 @@ impl GsmLink {
             self.note(now, event, account);
         }
         while let Some(sight) = self.line.poll_sight() {
-            account.event(InterfaceEvent::Rlp(sight));
+            account.note(InterfaceEvent::Rlp(sight));
         }
     }
 
@@ -268,7 +269,7 @@ impl GsmLink {
     fn lose(&mut self, tag: Option<Tag>, reason: DropReason, account: &mut InterfaceAccount) {
         if tag.is_some() {
             account.arrived();
-            account.dropped(tag, false, reason, RLP_FRAME_LEN);
+            account.discarded(tag, false, reason, RLP_FRAME_LEN);
         }
     }
 }

@@ -4,9 +4,10 @@ use core::num::NonZeroU8;
 use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{
-    DropReason, Duration, Frame, Input, Instant, Outgoing, Rate, Tag, TransitTiming,
+    DropReason, Duration, Frame, Input, Instant, Outgoing, PacketEvent, PacketEventKind, Rate, Tag,
+    TransitTiming,
 };
-use windfall_link::{Arq, Arrival, LinkEvent, Pipe, PipeConfig, Pulled};
+use windfall_link::{Arq, Arrival, Pipe, PipeConfig, Pulled};
 use windfall_queue::{PacketQueue, QueueVerdict, Waiting};
 
 use super::account::InterfaceAccount;
@@ -86,7 +87,7 @@ impl PipeLink {
     fn collect(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.link.poll_event() {
             self.waiting.note(now, &event);
-            account.link(event);
+            account.record(event);
         }
     }
 }
@@ -160,7 +161,7 @@ impl Link for PipeLink {
         if self.sending.is_some() {
             return None;
         }
-        let packets_sent = account.counters.sent;
+        let packets_sent = account.counters.packets.frames;
         let least = self.link.least_time();
         let pull = || self.waiting.pull(now, |len| least.of(len), account);
         let frame = self.link.poll_transmit(now, pull);
@@ -168,7 +169,7 @@ impl Link for PipeLink {
         let frame = frame?;
         self.sending = Some((now, frame.len()));
         account.counters.bytes_sent += frame.len() as u64;
-        account.counters.control_sent += u64::from(account.counters.sent == packets_sent);
+        account.counters.control_sent += u64::from(account.counters.packets.frames == packets_sent);
         Some(frame.into())
     }
 
@@ -216,7 +217,7 @@ impl Packets {
     }
 
     /// Learns what the link did with a packet that began to leave at `now`.
-    pub(super) fn note(&mut self, now: Instant, event: &LinkEvent) {
+    pub(super) fn note(&mut self, now: Instant, event: &PacketEvent) {
         if let Order::Flows(flows) = &mut self.order {
             flows.note(now, event);
         }
@@ -290,24 +291,24 @@ impl Flows {
     }
 
     /// Learns what the link did with a packet.
-    fn note(&mut self, now: Instant, event: &LinkEvent) {
-        match *event {
-            LinkEvent::Sent { tag, attempt, kept, .. } => {
+    fn note(&mut self, now: Instant, event: &PacketEvent) {
+        let tag = event.tag;
+        match event.kind {
+            PacketEventKind::Sent { attempt, kept, .. } => {
                 self.flying = Some(Flying { tag, since: now, is_first: attempt == 1, kept });
             }
-            LinkEvent::Acknowledged { tag } => {
+            PacketEventKind::Acknowledged => {
                 if let Some((ticket, ideal)) = self.open.remove(&tag) {
                     self.queues.credit(ticket, ideal);
                 }
             }
             // Useless packets of the peer are not among them.
-            LinkEvent::Dropped { tag, kept: false, .. } => {
+            PacketEventKind::Dropped(drop) if !drop.kept => {
                 if let Some((ticket, _)) = self.open.remove(&tag) {
                     self.queues.give_up(ticket);
                 }
             }
-            LinkEvent::Combined { .. } | LinkEvent::Repaired { .. } | LinkEvent::Dropped { .. } => {
-            }
+            _ => {}
         }
     }
 

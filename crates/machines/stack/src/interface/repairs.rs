@@ -126,7 +126,7 @@ impl Repairs {
 
     fn collect(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.receiver.as_mut().and_then(RepairReceiver::poll_event) {
-            account.link(event);
+            account.record(event);
         }
     }
 }

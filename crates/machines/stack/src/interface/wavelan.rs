@@ -4,8 +4,10 @@
 use std::collections::VecDeque;
 
 use ipnet::IpNet;
-use windfall_base::{DropReason, Duration, Frame, Input, Instant, Outgoing, Payload, Rate};
-use windfall_link::{Arrival, Exchange, Framing, LinkEvent};
+use windfall_base::{
+    DropReason, Duration, Frame, Input, Instant, Outgoing, PacketEventKind, Payload, Rate,
+};
+use windfall_link::{Arrival, Exchange, Framing};
 use windfall_mac::wavelan::{Coordinator, Idle, Responder, WavelanTiming};
 use windfall_mac::{Address, Client, Feedback};
 
@@ -305,7 +307,7 @@ impl Client for With<'_> {
 
     fn on_useless(&mut self, _now: Instant, frame: Frame, reason: DropReason) {
         self.account.arrived();
-        self.account.dropped(frame.tag, frame.kept, reason, frame.payload.len());
+        self.account.discarded(frame.tag, frame.kept, reason, frame.payload.len());
     }
 }
 
@@ -313,8 +315,8 @@ impl Client for With<'_> {
 fn collect(link: &mut Exchange, account: &mut InterfaceAccount) -> bool {
     let mut acknowledged = false;
     while let Some(event) = link.poll_event() {
-        acknowledged |= matches!(event, LinkEvent::Acknowledged { .. });
-        account.link(event);
+        acknowledged |= event.kind == PacketEventKind::Acknowledged;
+        account.record(event);
     }
     acknowledged
 }

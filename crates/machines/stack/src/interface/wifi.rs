@@ -6,9 +6,11 @@ mod relay;
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use windfall_base::{Check, DropReason, Frame, Input, Instant, Outgoing, Payload, Seed};
+use windfall_base::{
+    Check, DropReason, DropSite, Frame, Input, Instant, Outgoing, PacketEvent, Payload, Seed,
+};
 use windfall_ip::is_group;
-use windfall_link::{LinkEvent, Pulled};
+use windfall_link::Pulled;
 use windfall_mac::wifi::radio::Airtime;
 use windfall_mac::wifi::{
     Config, Contention, Dcf, DcfEvent, Packet, PacketOutcome, PacketSource, Rest, Role,
@@ -108,7 +110,7 @@ impl WifiLink {
         let mut frame = packet.frame;
         if frame.is_late(now) {
             let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
-            account.dropped(tag, kept, DropReason::Late, len);
+            account.discarded(tag, kept, DropReason::Late, len);
             return false;
         }
         self.classifier.classify(&mut frame);
@@ -117,11 +119,11 @@ impl WifiLink {
         header.put(&mut frame);
         let (tag, kept, flow, len) = (frame.tag, frame.kept, frame.class.flow, frame.payload.len());
         if frame.damage.frame == Check::Bad && !self.accepts(&frame) {
-            account.dropped(tag, kept, DropReason::FrameCheck, len);
+            account.discarded(tag, kept, DropReason::FrameCheck, len);
             return false;
         }
         if let Err(reason) = account.record_enqueue(self.queues.push(now, header.to, frame)) {
-            account.dropped(tag, kept, reason, len);
+            account.discarded(tag, kept, reason, len);
             return false;
         }
         account.queued(tag, flow, len, self.queues.len());
@@ -131,11 +133,24 @@ impl WifiLink {
     /// Enters the events of the station into the account.
     fn record_events(&mut self, account: &mut InterfaceAccount) {
         while let Some(event) = self.dcf.poll_event() {
-            if let DcfEvent::Dropped { tag, .. } = event {
-                self.queues.forget(tag);
+            match event {
+                DcfEvent::Packet(event) => self.record_packet_event(event, account),
+                DcfEvent::RtsFailed => account.note(InterfaceEvent::RtsFailed),
+                DcfEvent::Control { sent: true, .. } => account.counters.control_sent += 1,
+                DcfEvent::Control { sent: false, .. } => account.counters.control_received += 1,
+                DcfEvent::Radio(period) => account.note(InterfaceEvent::Radio(period)),
             }
-            record_event(event, account);
         }
+    }
+
+    fn record_packet_event(&mut self, event: PacketEvent, account: &mut InterfaceAccount) {
+        match event.packet_drop().map(|drop| drop.site) {
+            Some(DropSite::Sender) => self.queues.forget(event.tag),
+            // The station reports no other arrivals: they are counted when they are passed up.
+            Some(DropSite::Receiver) => account.arrived(),
+            Some(DropSite::Medium) | None => {}
+        }
+        account.record(event);
     }
 
     //= S0.14
@@ -221,7 +236,7 @@ impl Link for WifiLink {
                 return Some(frame);
             }
             let len = frame.payload.len();
-            account.dropped(frame.tag, frame.kept, DropReason::FrameCheck, len);
+            account.discarded(frame.tag, frame.kept, DropReason::FrameCheck, len);
         }
     }
 
@@ -265,26 +280,6 @@ impl Link for WifiLink {
 
     fn flows(&self) -> Vec<FlowAccount> {
         self.queues.accounts()
-    }
-}
-
-/// Enters an event of the station into the books.
-fn record_event(event: DcfEvent, account: &mut InterfaceAccount) {
-    match event {
-        DcfEvent::Sent { tag, attempt, len, kept } => {
-            account.link(LinkEvent::Sent { tag, attempt, len, kept });
-        }
-        DcfEvent::Acknowledged { tag } => account.link(LinkEvent::Acknowledged { tag }),
-        DcfEvent::Dropped { tag, reason, len } => account.dropped(tag, false, reason, len),
-        DcfEvent::Discarded { tag, kept, reason, len } => {
-            account.arrived();
-            account.dropped(tag, kept, reason, len);
-        }
-        DcfEvent::Combined { tag, copies } => account.link(LinkEvent::Combined { tag, copies }),
-        DcfEvent::RequestFailed => account.event(InterfaceEvent::RtsFailed),
-        DcfEvent::Control { sent: true, .. } => account.counters.control_sent += 1,
-        DcfEvent::Control { sent: false, .. } => account.counters.control_received += 1,
-        DcfEvent::Radio(period) => account.event(InterfaceEvent::Radio(period)),
     }
 }
 

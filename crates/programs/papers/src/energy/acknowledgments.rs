@@ -46,7 +46,7 @@ struct Runs {
 //= S2.55
 fn collisions(run: &Measured) -> f64 {
     let [sender, receiver] = [SENDER, RECEIVER].map(|it| &run.ledgers[it]);
-    let all = sender.retransmissions + receiver.retransmissions;
+    let all = sender.packets.retransmissions + receiver.packets.retransmissions;
     all as f64 / (sender.delivered_bytes as f64 / 1e6)
 }
 

@@ -230,7 +230,7 @@ impl Measured {
     /// Returns the share of a station's frames with packets that were repetitions, from the start.
     pub(crate) fn repeated_frames(&self, station: usize) -> f64 {
         let ledger = &self.ledgers[station];
-        ledger.retransmissions as f64 / ledger.frames.max(1) as f64
+        ledger.packets.retransmissions as f64 / ledger.packets.frames.max(1) as f64
     }
 
     /// Returns the rate at which the stream arrived, in b/s.

@@ -166,7 +166,7 @@ fn table(sizes: &BySize) -> Table {
         };
         let frames = |run: &Measured| {
             let ledger = &run.ledgers[SENDER];
-            100.0 * ledger.retransmissions as f64 / ledger.frames.max(1) as f64
+            100.0 * ledger.packets.retransmissions as f64 / ledger.packets.frames.max(1) as f64
         };
         let micro = |station| move |run: &Measured| 1e6 * run.joules_per_byte(model, station);
         table.push([

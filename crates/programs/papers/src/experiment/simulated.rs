@@ -73,7 +73,7 @@ impl Transfer {
             now = now.saturating_add(INTERVAL);
             // Only the observer can fail.
             let _ = simulation.run(now, &mut |event| {
-                if let EventKind::Packet(passage) = &event.what
+                if let EventKind::Passage(passage) = &event.what
                     && Some(event.element) == near
                 {
                     let data = passage.payload.to_bytes();

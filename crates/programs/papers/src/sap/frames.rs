@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Payload, Tag};
+use windfall_base::{PacketEvent, PacketEventKind, Payload, Tag};
 use windfall_network::{EventKind, NetworkEvent, direction_of};
 use windfall_report::statistics;
-use windfall_stack::InterfaceEvent;
 
 /// The counts of frames or of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,13 +105,14 @@ impl Frames {
     /// Counts an event of the network.
     pub(super) fn count(&mut self, event: &NetworkEvent) {
         match &event.what {
-            EventKind::Interface(InterfaceEvent::Sent { tag: Some(tag), attempt, .. })
-                if self.sent.contains_key(tag) =>
-            {
+            EventKind::Packet(PacketEvent {
+                tag: Some(tag),
+                kind: PacketEventKind::Sent { attempt, .. },
+            }) if self.sent.contains_key(tag) => {
                 self.damage.sent += u64::from(*attempt == 1);
                 self.retransmitted += u64::from(*attempt == 2);
             }
-            EventKind::Packet(passage) => {
+            EventKind::Passage(passage) => {
                 let Some(tag) = passage.tag.filter(|tag| direction_of(*tag) == 0) else { return };
                 if !passage.arrived && passage.payload.len() >= self.least {
                     self.sent.insert(tag, Some(passage.payload.clone()));

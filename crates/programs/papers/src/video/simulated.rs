@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windfall_base::{Instant, Seed};
-use windfall_network::{EventKind, Recording};
+use windfall_base::{Instant, PacketEventKind, Seed};
+use windfall_network::Recording;
 use windfall_scenario::Scenario;
 use windfall_scenario::sim::Simulation;
-use windfall_stack::InterfaceEvent;
 
 use crate::experiment::ExperimentError;
 
@@ -46,18 +45,17 @@ pub(crate) fn simulate(
     let mut outcome = Simulated::default();
     let end = simulation.end();
     let ran = simulation.run(end, &mut |event| {
-        match &event.what {
-            EventKind::Interface(InterfaceEvent::Queued { tag: Some(tag), .. }) => {
+        let Some((tag, happened)) = event.what.named_packet() else { return Ok(()) };
+        match happened {
+            PacketEventKind::Queued { .. } => {
                 entered.insert(tag.0, event.at);
             }
-            EventKind::Interface(InterfaceEvent::Delivered { tag: Some(tag), .. }) => {
+            PacketEventKind::Delivered { .. } => {
                 let since = entered.remove(&tag.0);
                 let delay = since.map(|since| event.at.saturating_since(since).as_secs_f64());
                 outcome.delays.extend(delay);
             }
-            EventKind::Interface(InterfaceEvent::Dropped { tag: Some(_), kept: false, .. }) => {
-                outcome.dropped += 1;
-            }
+            PacketEventKind::Dropped(drop) if !drop.kept => outcome.dropped += 1,
             _ => {}
         }
         Ok(())

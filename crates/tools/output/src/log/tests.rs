@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use windfall_base::{DropReason, FlowId, Port, Tag};
+use windfall_base::{DropReason, FlowId, PacketDrop, Port, Tag};
 use windfall_network::ElementId;
 
 use super::*;
@@ -18,8 +18,8 @@ fn logged(what: EventKind) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn interface(event: InterfaceEvent) -> Value {
-    logged(EventKind::Interface(event)).pop().unwrap()
+fn packet(tag: Option<Tag>, kind: PacketEventKind) -> Value {
+    logged(EventKind::Packet(kind.of_packet(tag))).pop().unwrap()
 }
 
 fn medium(fate: FrameFate) -> Value {
@@ -46,7 +46,7 @@ fn medium(fate: FrameFate) -> Value {
 
 #[test]
 fn the_first_line_says_what_the_file_is() {
-    let lines = logged(EventKind::Interface(InterfaceEvent::Acknowledged { tag: Some(Tag(1)) }));
+    let lines = logged(EventKind::Packet(PacketEventKind::Acknowledged.of_packet(Some(Tag(1)))));
     let expected = json!({
         "ev": "header", "t": 0.0, "format": 1, "version": env!("CARGO_PKG_VERSION"),
         "seed": 7, "command": "windfall run -- true", "elements": ["near", "air"],
@@ -59,38 +59,39 @@ fn the_first_line_says_what_the_file_is() {
 #[test]
 fn the_life_of_a_packet_has_stable_names() {
     let tag = Some(Tag(1));
-    let queued = interface(InterfaceEvent::Queued { tag, flow: FlowId(0), len: 1500, queue: 2 });
+    let queued = packet(tag, PacketEventKind::Queued { flow: FlowId(0), len: 1500, queue: 2 });
     let expected = json!({
         "ev": "packet.queued", "t": 1.500000001, "at": "near", "tag": 1, "len": 1500,
         "flow": 0, "queue": 2,
     });
     assert_eq!(queued, expected);
-    let marked = interface(InterfaceEvent::Marked { tag });
+    let marked = packet(tag, PacketEventKind::Marked);
     assert_eq!((&marked["ev"], &marked["tag"]), (&json!("packet.marked"), &json!(1)));
-    let combined = interface(InterfaceEvent::Combined { tag, copies: 3 });
+    let combined = packet(tag, PacketEventKind::Combined { copies: 3 });
     assert_eq!((&combined["ev"], &combined["copies"]), (&json!("packet.combined"), &json!(3)));
-    let repaired = interface(InterfaceEvent::Repaired { tag, was_missing: true });
+    let repaired = packet(tag, PacketEventKind::Repaired { was_missing: true });
     assert_eq!((&repaired["ev"], &repaired["tag"]), (&json!("packet.repaired"), &json!(1)));
-    let sent = interface(InterfaceEvent::Sent { tag, attempt: 2, len: 1512, kept: true });
+    let sent = packet(tag, PacketEventKind::Sent { attempt: 2, len: 1512, kept: true });
     assert_eq!((&sent["ev"], &sent["attempt"]), (&json!("frame.sent"), &json!(2)));
     let reason = DropReason::FrameCheck;
-    let dropped = interface(InterfaceEvent::Dropped { tag, kept: false, reason, len: 1500 });
+    let drop = |len| PacketEventKind::Dropped(PacketDrop::at_sender(reason, len));
+    let dropped = packet(tag, drop(1500));
     assert_eq!(dropped["reason"], "frame-check");
     assert_eq!((&dropped["ev"], &dropped["kept"]), (&json!("packet.dropped"), &json!(false)));
-    let control = interface(InterfaceEvent::Dropped { tag: None, kept: false, reason, len: 0 });
+    let control = packet(None, drop(0));
     assert_eq!(control["ev"], "frame.dropped");
 }
 
 #[test]
 fn damage_is_logged_as_known_and_as_true() {
     let damage = Damage { frame: Check::Bad, missing: 4, ..Damage::default() };
-    let delivered = interface(InterfaceEvent::Delivered { tag: Some(Tag(1)), len: 1496, damage });
+    let delivered = |len, damage| packet(Some(Tag(1)), PacketEventKind::Delivered { len, damage });
+    let damaged = delivered(1496, Some(Box::new(damage)));
     let expected = json!({
         "frame": "bad", "header": "unchecked", "missing": 4, "corrected": 0, "suspect": [],
     });
-    assert_eq!(delivered["damage"], expected);
-    let damage = Damage::default();
-    let clean = interface(InterfaceEvent::Delivered { tag: Some(Tag(1)), len: 1500, damage });
+    assert_eq!(damaged["damage"], expected);
+    let clean = delivered(1500, None);
     assert_eq!(clean.get("damage"), None);
 
     let damaged = medium(FrameFate::Damaged { truncated: Some(800), inverted: vec![64, 99] });

@@ -75,8 +75,8 @@ impl Story {
         self.recorder.record(&NetworkEvent { at, element, what }).unwrap();
     }
 
-    fn interface(&mut self, element: ElementId, event: InterfaceEvent) {
-        self.tell(element, EventKind::Interface(event));
+    fn happens(&mut self, element: ElementId, tag: Tag, kind: PacketEventKind) {
+        self.tell(element, EventKind::Packet(kind.of_packet(Some(tag))));
     }
 
     fn packet(&mut self, element: ElementId, tag: Tag, arrived: bool) {
@@ -86,13 +86,15 @@ impl Story {
     fn bytes(&mut self, element: ElementId, tag: Tag, arrived: bool, bytes: Vec<u8>) {
         let payload = Payload::from(bytes);
         let damage = Damage::default();
-        self.tell(element, EventKind::Packet(Passage { arrived, tag: Some(tag), payload, damage }));
+        self.tell(
+            element,
+            EventKind::Passage(Passage { arrived, tag: Some(tag), payload, damage }),
+        );
     }
 
     fn enter(&mut self, tag: Tag) {
         self.packet(NEAR, tag, false);
-        let tag = Some(tag);
-        self.interface(NEAR, InterfaceEvent::Queued { tag, flow: FlowId(0), len: LEN, queue: 1 });
+        self.happens(NEAR, tag, PacketEventKind::Queued { flow: FlowId(0), len: LEN, queue: 1 });
     }
 
     fn air(&mut self, tag: Tag, kept: bool, fate: FrameFate) {
@@ -123,13 +125,13 @@ impl Story {
     }
 
     fn deliver(&mut self, tag: Tag) {
-        let damage = Damage::default();
-        self.interface(FAR, InterfaceEvent::Delivered { tag: Some(tag), len: LEN, damage });
+        self.happens(FAR, tag, PacketEventKind::Delivered { len: LEN, damage: None });
         self.packet(FAR, tag, true);
     }
 
     fn drop(&mut self, element: ElementId, tag: Tag, kept: bool, reason: DropReason) {
-        self.interface(element, InterfaceEvent::Dropped { tag: Some(tag), kept, reason, len: LEN });
+        let drop = PacketDrop::at_receiver(kept, reason, LEN);
+        self.happens(element, tag, PacketEventKind::Dropped(drop));
     }
 }
 
@@ -160,9 +162,7 @@ fn damage_that_was_handed_up_is_noted_with_the_bits_of_the_packet() {
     let tag = tag_of(0, 0);
     story.enter(tag);
     story.air(tag, false, damaged());
-    let delivered =
-        InterfaceEvent::Delivered { tag: Some(tag), len: LEN, damage: Damage::default() };
-    story.interface(FAR, delivered);
+    story.happens(FAR, tag, PacketEventKind::Delivered { len: LEN, damage: None });
     let mut bytes = vec![0x45; LEN];
     (bytes[0], bytes[99]) = (0x45 ^ 0x80, 0x45 ^ 0x40);
     story.bytes(FAR, tag, true, bytes);
@@ -178,7 +178,7 @@ fn a_mark_of_the_queue_is_no_damage() {
     let tag = tag_of(0, 0);
     let capable = |byte| [vec![0x45, byte], vec![0; LEN - 2]].concat();
     story.bytes(NEAR, tag, false, capable(2));
-    story.interface(NEAR, InterfaceEvent::Marked { tag: Some(tag) });
+    story.happens(NEAR, tag, PacketEventKind::Marked);
     let mut marked = capable(3);
     marked[10..12].copy_from_slice(&[0xff, 0xfe]);
     story.bytes(FAR, tag, true, marked);
@@ -275,7 +275,7 @@ fn nothing_is_wanted_unless_asked_for() {
     recorder.log_to(Box::new(file.clone())).unwrap();
     assert!(recorder.wants_events() && !recorder.wants_packets());
     // An event of an element without a name.
-    let what = EventKind::Interface(InterfaceEvent::Acknowledged { tag: None });
+    let what = EventKind::Packet(PacketEventKind::Acknowledged.of_packet(None));
     recorder.record(&NetworkEvent { at: Instant::START, element: ElementId(9), what }).unwrap();
     recorder.finish().unwrap();
     assert_eq!(file.lines().len(), 2);

@@ -1,4 +1,4 @@
-use windfall_base::DropReason;
+use windfall_base::{Check, Damage, DropReason, PacketDrop, PacketEventKind};
 use windfall_network::tag_of;
 
 use super::*;
@@ -7,14 +7,20 @@ use super::*;
 fn ledger() -> LinkLedger {
     let mut ledger = LinkLedger::default();
     let mut tags = (0..4).map(|_| tag_of(0, ledger.enter())).collect::<Vec<_>>().into_iter();
-    ledger.deliver(tags.next().unwrap(), 1, 100, false);
-    ledger.deliver(tags.next().unwrap(), 1, 100, true);
-    ledger.discard(tags.next().unwrap(), false, DropReason::QueueFull);
-    ledger.marked = 1;
-    ledger.combined = 1;
-    ledger.repaired = 2;
-    ledger.frames = 5;
-    ledger.retransmissions = 2;
+    let damage = Damage { frame: Check::Bad, ..Damage::NONE };
+    let drop = PacketDrop::at_sender(DropReason::QueueFull, 100);
+    for event in [
+        PacketEventKind::Delivered { len: 100, damage: None },
+        PacketEventKind::Delivered { len: 100, damage: Some(Box::new(damage)) },
+        PacketEventKind::Dropped(drop),
+    ] {
+        ledger.record(1, tags.next().unwrap(), &event);
+    }
+    ledger.packets.marked = 1;
+    ledger.packets.combined = 1;
+    ledger.packets.repaired = 2;
+    ledger.packets.frames = 5;
+    ledger.packets.retransmissions = 2;
     ledger.bits_inverted = 17;
     ledger.busy = Duration::from_millis(500);
     ledger

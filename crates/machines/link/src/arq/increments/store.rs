@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use windfall_base::seq::Seq32;
-use windfall_base::{Check, Frame};
+use windfall_base::{Check, Frame, PacketEventKind};
 use windfall_wire_link::pipe::IncrementPart;
 
 use super::{PARITY, blocks, decode, enough_alone};
-use crate::event::LinkEvent;
 use crate::output::Output;
 
 /// A packet that came damaged.
@@ -155,8 +154,8 @@ impl IncrementStore {
         self.bytes -= old.as_ref().map_or(0, Begun::bytes);
         let Some(begun) = change(old) else { return Increment::Useless };
         if let Some(frame) = begun.made() {
-            let (tag, copies) = (frame.tag, begun.frames);
-            out.events.push_back(LinkEvent::Combined { tag, copies });
+            let combined = PacketEventKind::Combined { copies: begun.frames };
+            out.events.push_back(combined.of_packet(frame.tag));
             return Increment::Made(frame);
         }
         self.bytes += begun.bytes();

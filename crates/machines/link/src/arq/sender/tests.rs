@@ -5,8 +5,8 @@ use windfall_wire_link::pipe::{Bitmap, Header};
 
 use super::super::framer::Whole;
 use super::*;
+use crate::arrival::Arrival;
 use crate::coded::pipelined::Coding;
-use crate::event::Arrival;
 use crate::persistence::Arq;
 use crate::pipe::{Pipe, PipeConfig};
 use crate::policy::{Cost, PolicyChoice, PolicyKind};
@@ -96,11 +96,7 @@ impl Hand {
 }
 
 fn dropped(end: &mut Pipe) -> Vec<DropReason> {
-    let reason = |event| match event {
-        LinkEvent::Dropped { reason, .. } => Some(reason),
-        _ => None,
-    };
-    core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()
+    core::iter::from_fn(|| end.poll_event()).filter_map(|event| event.drop_reason()).collect()
 }
 
 fn packet(number: u64, len: usize) -> Frame {

@@ -1,7 +1,7 @@
 use core::num::NonZeroU8;
 
 use proptest::prelude::*;
-use windfall_base::{Check, Class, Duration, Seed, Stream, Tag};
+use windfall_base::{Check, Class, Duration, PacketEventKind, Seed, Stream, Tag};
 use windfall_wire_link::check::header_check;
 use windfall_wire_link::coded::{BLOCK, HEADER_PARITY};
 use windfall_wire_link::pipe::HeaderBytes;
@@ -82,11 +82,7 @@ impl Pair {
 
     fn dropped(&mut self) -> Vec<DropReason> {
         let events = core::iter::from_fn(|| self.ends[0].poll_event());
-        let reason = |event| match event {
-            LinkEvent::Dropped { reason, .. } => Some(reason),
-            _ => None,
-        };
-        events.filter_map(reason).collect()
+        events.filter_map(|event| event.drop_reason()).collect()
     }
 }
 
@@ -226,11 +222,8 @@ fn spoil(frame: &mut Frame, bytes: core::ops::Range<usize>) {
 }
 
 fn reasons(end: &mut Pipe) -> Vec<(DropReason, bool)> {
-    let reason = |event| match event {
-        LinkEvent::Dropped { reason, kept, .. } => Some((reason, kept)),
-        _ => None,
-    };
-    core::iter::from_fn(|| end.poll_event()).filter_map(reason).collect()
+    let drops = core::iter::from_fn(|| end.poll_event()).filter_map(|event| event.packet_drop());
+    drops.map(|drop| (drop.reason, drop.kept)).collect()
 }
 
 #[test]
@@ -434,8 +427,8 @@ fn only_frames_with_what_was_sent_before_count_as_sent_again() {
     assert_same(&pair.delivered, &[packet]);
     let events = core::iter::from_fn(|| pair.ends[0].poll_event());
     let attempts: Vec<u32> = events
-        .filter_map(|event| match event {
-            LinkEvent::Sent { attempt, .. } => Some(attempt),
+        .filter_map(|event| match event.kind {
+            PacketEventKind::Sent { attempt, .. } => Some(attempt),
             _ => None,
         })
         .collect();

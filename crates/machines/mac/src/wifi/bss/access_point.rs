@@ -83,7 +83,7 @@ impl AccessPoint {
                 let expired = packet.expires.is_some_and(|expires| expires < now);
                 if expired {
                     let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
-                    events.push_back(DcfEvent::Dropped { tag, reason: DropReason::Expired, len });
+                    events.push_back(DcfEvent::given_up(tag, DropReason::Expired, len));
                 }
                 !expired
             });
@@ -130,7 +130,7 @@ impl AccessPoint {
             let packet = pull.next_packet()?;
             let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
             if let Err(reason) = self.take(packet) {
-                events.push_back(DcfEvent::Dropped { tag, reason, len });
+                events.push_back(DcfEvent::given_up(tag, reason, len));
             }
         }
     }

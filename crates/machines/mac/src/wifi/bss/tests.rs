@@ -226,8 +226,9 @@ fn what_has_become_worthless_is_not_promised_to_those_that_doze() {
     point.expire(millis(20), &mut events);
     assert_eq!((point.held(), events.len()), (3, 0), "no beacon is due");
     point.expire(due, &mut events);
-    let is_expired =
-        |event: &DcfEvent| matches!(event, DcfEvent::Dropped { reason: DropReason::Expired, .. });
+    let is_expired = |event: &DcfEvent| {
+        event.packet_drop().is_some_and(|drop| drop.reason == DropReason::Expired)
+    };
     assert_eq!((point.held(), events.len()), (1, 2));
     assert!(events.iter().all(is_expired), "{events:?}");
 }

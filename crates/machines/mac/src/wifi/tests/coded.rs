@@ -1,6 +1,5 @@
 //! Coded data frames, their answers and the choice of rate and code in whole exchanges.
 
-use windfall_base::DropReason;
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::Code;
 
@@ -33,8 +32,8 @@ fn a_damaged_frame_that_its_code_puts_right_is_acknowledged_at_once() {
     assert_eq!(lines(&cell, &format!("Data #0 to 1 len={}", 1_024 + 5 * 8 + 7)), 2);
     assert_eq!(lines(&cell, "Ack to 0 len=16"), 2);
     assert_eq!(lines(&cell, "packet len=988"), 1);
-    let acknowledged = |event: &DcfEvent| matches!(event, DcfEvent::Acknowledged { .. });
-    assert_eq!(cell.stations[0].events.iter().filter(|event| acknowledged(event)).count(), 1);
+    let kinds = cell.stations[0].packet_events().map(|event| &event.kind);
+    assert_eq!(kinds.filter(|kind| **kind == PacketEventKind::Acknowledged).count(), 1);
 }
 
 #[test]
@@ -43,10 +42,7 @@ fn a_frame_that_stays_damaged_is_answered_but_not_acknowledged() {
     assert_eq!(cell.stations[0].sent(), 2);
     assert_eq!(lines(&cell, "Ack to 0 len=16"), 4);
     assert_eq!(lines(&cell, "packet len=988"), 1);
-    let failed = |event: &DcfEvent| {
-        matches!(event, DcfEvent::Discarded { reason: DropReason::FrameCheck, .. })
-    };
-    assert_eq!(cell.stations[1].events.iter().filter(|event| failed(event)).count(), 1);
+    assert_eq!(cell.stations[1].drops(DropSite::Receiver, DropReason::FrameCheck), 1);
 }
 
 #[test]
@@ -90,8 +86,8 @@ fn further_parity_follows_a_damaged_frame_in_place_of_a_copy() {
     // The first copy is passed up at once to an owner who takes damage, its parity never is.
     assert_eq!(lines(&cell, "packet len=988 damaged"), 1);
     assert_eq!(lines(&cell, "packet len=988"), 3);
-    let combined = |event: &DcfEvent| matches!(event, DcfEvent::Combined { copies: 2, .. });
-    assert_eq!(cell.stations[1].events.iter().filter(|event| combined(event)).count(), 1);
+    let kinds = cell.stations[1].packet_events().map(|event| &event.kind);
+    assert_eq!(kinds.filter(|kind| **kind == PacketEventKind::Combined { copies: 2 }).count(), 1);
 }
 
 /// The second frame on the air is the answer to the first, the fourth that to its parity.
@@ -101,10 +97,7 @@ fn parity_is_sent_again_if_its_answer_is_lost_and_then_known_by_its_number() {
     assert_eq!(cell.stations[0].sent(), 4);
     assert_eq!(lines(&cell, &format!("to 1 len={INCREMENT}")), 4);
     assert_eq!(lines(&cell, "packet len=988"), 3);
-    let again = |event: &DcfEvent| {
-        matches!(event, DcfEvent::Discarded { reason: DropReason::Duplicate, .. })
-    };
-    assert_eq!(cell.stations[1].events.iter().filter(|event| again(event)).count(), 1);
+    assert_eq!(cell.stations[1].drops(DropSite::Receiver, DropReason::Duplicate), 1);
 }
 
 #[test]

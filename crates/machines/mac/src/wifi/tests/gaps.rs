@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU8;
 
-use windfall_base::{Class, DropReason, Failure, Overheard};
+use windfall_base::{Class, Failure, Overheard};
 
 use super::super::config::EifsPolicy;
 use super::super::pending_packet::PendingPacket;
@@ -127,12 +127,10 @@ fn fragments_wait_half_a_second_for_the_rest() {
         let before = station.events.len();
         settle(&mut station, at);
         let lost = &station.events[before..];
-        let [DcfEvent::Discarded { kept: true, reason: DropReason::Reassembly, len, .. }] = lost
-        else {
-            panic!("{lost:?}")
-        };
+        let drops: Vec<_> = lost.iter().map(DcfEvent::packet_drop).collect();
         // 400 bytes without MAC header and check.
-        assert_eq!(*len, 400 - 24 - 4);
+        let drop = PacketDrop::at_receiver(true, DropReason::Reassembly, 400 - 24 - 4);
+        assert_eq!(drops, [Some(drop)]);
     }
     assert_eq!(station.poll_timeout(), None);
     // What comes later finds nothing to go with.
@@ -191,9 +189,8 @@ fn a_packet_whose_time_is_over_is_given_up() {
             }
         }
         while let Some(event) = dcf.poll_event() {
-            if let DcfEvent::Dropped { reason, .. } = event {
-                reasons.push(reason);
-            }
+            let given_up = event.packet_drop().filter(|drop| drop.site == DropSite::Sender);
+            reasons.extend(given_up.map(|drop| drop.reason));
         }
         (attempts, reasons)
     };
@@ -222,12 +219,11 @@ fn a_packet_whose_time_is_over_before_its_turn_is_not_sent_and_the_next_one_is()
     let (at, _) = dcf.poll_timeout().expect("it contends");
     dcf.handle_timeout(at, &mut pull);
     assert_eq!(dcf.poll_transmit().and_then(|out| out.frame.tag), kilobyte(1).tag);
-    let dropped = |event: DcfEvent| match event {
-        DcfEvent::Dropped { tag, reason, .. } => Some((tag, reason)),
-        _ => None,
-    };
-    let dropped: Vec<_> = core::iter::from_fn(|| dcf.poll_event()).filter_map(dropped).collect();
-    assert_eq!(dropped, [(kilobyte(0).tag, DropReason::Expired)]);
+    let events: Vec<_> = core::iter::from_fn(|| dcf.poll_event()).collect();
+    let drop = PacketDrop::at_sender(DropReason::Expired, kilobyte(0).payload.len());
+    let dropped = DcfEvent::Packet(PacketEvent::dropped(kilobyte(0).tag, drop));
+    let drops = events.iter().filter(|event| event.packet_drop().is_some());
+    assert_eq!(drops.collect::<Vec<_>>(), [&dropped]);
     assert_eq!(dcf.held(), 1);
 }
 
@@ -261,10 +257,9 @@ fn attempts_are_counted_from_one() {
     cell.packet(0, kilobyte(0));
     cell.run_until(micros(100_000));
     let attempts: Vec<u32> = cell.stations[0]
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            DcfEvent::Sent { attempt, .. } => Some(*attempt),
+        .packet_events()
+        .filter_map(|event| match event.kind {
+            PacketEventKind::Sent { attempt, .. } => Some(attempt),
             _ => None,
         })
         .collect();

@@ -1,6 +1,6 @@
 use core::num::NonZeroU8;
 
-use windfall_base::{Class, DropReason};
+use windfall_base::Class;
 
 use super::*;
 

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use windfall_base::{DropReason, Duration, Instant, Tag};
+use windfall_base::{DropReason, Duration, Instant, PacketDrop, PacketEvent, PacketEventKind, Tag};
 use windfall_circuit::rlp::{
     RlpConfig, RlpEvent, RlpLink, RlpRole, SLOT, TransparentLine, TransparentMode,
 };
-use windfall_link::LinkEvent;
 use windfall_wire_link::hdlc::FLAG;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
@@ -42,7 +41,7 @@ pub(super) struct GsmLine {
     written: u64,
     /// The oldest first.
     under_way: VecDeque<UnderWay>,
-    events: VecDeque<LinkEvent>,
+    events: VecDeque<PacketEvent>,
     sights: VecDeque<RlpSight>,
 }
 
@@ -134,7 +133,7 @@ impl GsmLine {
     }
 
     /// Yields the fates of packets that the line kept.
-    pub(super) fn poll_event(&mut self) -> Option<LinkEvent> {
+    pub(super) fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 
@@ -147,7 +146,7 @@ impl GsmLine {
     pub(super) fn next_block(
         &mut self,
         now: Instant,
-    ) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+    ) -> ([u8; RLP_FRAME_LEN], Option<(Instant, PacketEvent)>) {
         let line = match &mut self.service {
             Service::Transparent(line) => line,
             Service::NonTransparent(_) => return self.next_frame(now),
@@ -161,13 +160,16 @@ impl GsmLine {
         let sent = self.written - line.unfinished() as u64;
         let ended = self.pop_before(sent);
         let sent = ended.map(|it| {
-            let (tag, len) = (it.tag, it.len);
-            (it.began, LinkEvent::Sent { tag, attempt: 1, len, kept: false })
+            let sent = PacketEventKind::Sent { attempt: 1, len: it.len, kept: false };
+            (it.began, sent.of_packet(it.tag))
         });
         (block, sent)
     }
 
-    fn next_frame(&mut self, now: Instant) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+    fn next_frame(
+        &mut self,
+        now: Instant,
+    ) -> ([u8; RLP_FRAME_LEN], Option<(Instant, PacketEvent)>) {
         let Service::NonTransparent(it) = &mut self.service else {
             return ([0; RLP_FRAME_LEN], None);
         };
@@ -197,8 +199,8 @@ impl GsmLine {
         let sent = ended.map(|it| {
             it.number = Some(ns);
             it.attempts += 1;
-            let (tag, attempt, len) = (it.tag, it.attempts, it.len);
-            (it.began, LinkEvent::Sent { tag, attempt, len, kept: true })
+            let sent = PacketEventKind::Sent { attempt: it.attempts, len: it.len, kept: true };
+            (it.began, sent.of_packet(it.tag))
         });
         (block, sent)
     }
@@ -258,7 +260,7 @@ impl GsmLine {
         let Service::NonTransparent(it) = &self.service else { return };
         let there = self.written - it.link.unacknowledged() as u64;
         while let Some(it) = self.pop_before(there) {
-            self.events.push_back(LinkEvent::Acknowledged { tag: it.tag });
+            self.events.push_back(PacketEventKind::Acknowledged.of_packet(it.tag));
         }
     }
 
@@ -284,10 +286,10 @@ impl GsmLine {
         let sent = self.written - unsent;
         let begun = self.under_way.partition_point(|it| it.end - (it.len as u64) < sent);
         let reason = DropReason::RetryLimit;
-        self.events.extend(self.under_way.drain(..begun).map(|it| {
-            let (tag, len) = (it.tag, it.len);
-            LinkEvent::Dropped { tag, kept: false, reason, len }
-        }));
+        let lost = self.under_way.drain(..begun);
+        self.events.extend(
+            lost.map(|it| PacketEvent::dropped(it.tag, PacketDrop::at_sender(reason, it.len))),
+        );
         self.under_way.iter_mut().for_each(|it| it.end -= sent);
         self.written = unsent;
     }

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use windfall_base::{DropReason, Instant, Tag};
+use windfall_base::{DropReason, Instant, PacketDrop, PacketEvent, PacketEventKind, Tag};
 use windfall_circuit::rlp::MnpLink;
-use windfall_link::LinkEvent;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::RLP_FRAME_LEN;
 
@@ -33,7 +32,7 @@ pub(super) struct Modem {
     /// Tags of packets of the peer that have not come, and the last that has.
     announced: BTreeSet<Tag>,
     last: Option<Tag>,
-    events: Vec<LinkEvent>,
+    events: Vec<PacketEvent>,
 }
 
 impl Modem {
@@ -72,7 +71,7 @@ impl Modem {
     }
 
     /// Yields the fates of packets.
-    pub(super) fn poll_events(&mut self) -> Vec<LinkEvent> {
+    pub(super) fn poll_events(&mut self) -> Vec<PacketEvent> {
         core::mem::take(&mut self.events)
     }
 
@@ -82,23 +81,23 @@ impl Modem {
     }
 
     /// The next block, and the packet that begins in it with the time when it did.
-    pub(super) fn next_block(&mut self) -> ([u8; RLP_FRAME_LEN], Option<(Instant, LinkEvent)>) {
+    pub(super) fn next_block(&mut self) -> ([u8; RLP_FRAME_LEN], Option<(Instant, PacketEvent)>) {
         let block = self.link.next_block();
         if self.link.is_down() {
             self.told_again = None;
             let reason = DropReason::RetryLimit;
-            self.events.extend(self.under_way.drain(..).map(|it| {
-                let (tag, len) = (it.tag, it.len);
-                LinkEvent::Dropped { tag, kept: false, reason, len }
-            }));
+            let lost = self.under_way.drain(..);
+            self.events.extend(
+                lost.map(|it| PacketEvent::dropped(it.tag, PacketDrop::at_sender(reason, it.len))),
+            );
             return (block, None);
         }
         self.told_again = None;
         match self.under_way.back_mut() {
             Some(it) if !it.is_told => {
                 it.is_told = true;
-                let (tag, attempt, len) = (it.tag, 1, it.len);
-                (block, Some((it.began, LinkEvent::Sent { tag, attempt, len, kept: true })))
+                let sent = PacketEventKind::Sent { attempt: 1, len: it.len, kept: true };
+                (block, Some((it.began, sent.of_packet(it.tag))))
             }
             _ => {
                 self.turn = if self.turn + 1 < self.under_way.len() { self.turn + 1 } else { 0 };
@@ -122,7 +121,7 @@ impl Modem {
             && let Some(it) = self.under_way.pop_front()
         {
             self.turn = self.turn.saturating_sub(1);
-            self.events.push(LinkEvent::Acknowledged { tag: it.tag });
+            self.events.push(PacketEventKind::Acknowledged.of_packet(it.tag));
         }
         self.link.read()
     }

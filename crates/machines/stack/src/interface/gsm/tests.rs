@@ -153,7 +153,7 @@ fn damage_goes_through_ppp_lite_and_is_dropped_or_repeated_otherwise() {
         });
         let [near, far] = circuit.ledgers();
         assert!(near.balances() && far.balances(), "{near:?} {far:?}");
-        let repeated = circuit.ends[0].counters().repeated;
+        let repeated = circuit.ends[0].counters().packets.retransmissions;
         (circuit.tags(), circuit.delivered.clone(), far.drops, repeated)
     };
     let (tags, delivered, ..) = run(GsmService::Transparent, true);

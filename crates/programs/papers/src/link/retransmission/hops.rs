@@ -176,7 +176,7 @@ fn transfer(figure: &Figure, seed: Seed, arq: Arq, bytes: u64) -> Result<Used, E
     };
     Ok(Used {
         seconds: of(&|ledger| ledger.busy.as_secs_f64() / (received / 1e6)),
-        frames: of(&|ledger| ledger.frames as f64 / arrived),
+        frames: of(&|ledger| ledger.packets.frames as f64 / arrived),
         throughput,
     })
 }

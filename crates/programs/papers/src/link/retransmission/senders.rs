@@ -375,7 +375,7 @@ impl Experiment {
             };
             let traces = context.replicate(transfers(context), |seed| {
                 let (run, done) = self.simulated(tcp, burst.at_random(seed), bytes, seed)?;
-                let retransmitted_by_link = Some(done.ledger.retransmissions);
+                let retransmitted_by_link = Some(done.ledger.packets.retransmissions);
                 Ok(Trace { run, sequence: done.sequence, retransmitted_by_link })
             });
             Ok(Traced { sender, traces: traces.into_iter().collect::<Result<_, _>>()? })

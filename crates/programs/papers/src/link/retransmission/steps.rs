@@ -200,7 +200,7 @@ fn sample(simulation: &Simulation, now: Instant) -> Sample {
     let ledger = network.interfaces().nth(AIR).map(|air| network.ledger(air));
     Sample {
         seconds: now.as_secs_f64(),
-        frames: ledger.map_or(0, |ledger| ledger.frames),
+        frames: ledger.map_or(0, |ledger| ledger.packets.frames),
         kilobytes: received.map_or(0.0, |(_, bytes)| bytes.number() / 1e3),
         refused: ledger.map_or(0, |ledger| ledger.drops.of(DropReason::QueueFull)),
         retransmitted: operations.retransmissions,

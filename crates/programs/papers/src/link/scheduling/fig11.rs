@@ -1,11 +1,10 @@
 //! Figure 11: four flows behind walls, with FLEX below the scheduler.
 
-use windfall_base::{Duration, Rate, Seed};
+use windfall_base::{Duration, PacketEventKind, Rate, Seed};
 use windfall_network::{EventKind, Recording};
 use windfall_queue::admission::{Admission, Reservation};
 use windfall_report::Estimate;
 use windfall_scenario::{Environment, PolicyKind};
-use windfall_stack::InterfaceEvent;
 
 use super::slots::{Course, Flow, Losses, MUTATION, best_effort, discipline, inputs, reserved};
 use crate::experiment::{
@@ -329,11 +328,11 @@ fn outcomes(
     let end = simulation.end();
     let observed = simulation.run(end, &mut |event| {
         if Some(event.element) == near
-            && let EventKind::Interface(event) = &event.what
+            && let EventKind::Packet(event) = &event.what
         {
-            match event {
-                InterfaceEvent::Sent { .. } => outcomes.push(false),
-                InterfaceEvent::Acknowledged { .. } => {
+            match event.kind {
+                PacketEventKind::Sent { .. } => outcomes.push(false),
+                PacketEventKind::Acknowledged => {
                     if let Some(last) = outcomes.last_mut() {
                         *last = true;
                     }

@@ -87,5 +87,5 @@ pub(super) fn carry(
     let drone = network.interface_at(DRONE).ok_or_else(|| failed("no device".to_owned()))?;
     let ledger = network.ledger(drone);
     let busy = ledger.busy.as_secs_f64() / now.saturating_since(Instant::START).as_secs_f64();
-    Ok(Carried { arrivals, frames: ledger.frames, busy })
+    Ok(Carried { arrivals, frames: ledger.packets.frames, busy })
 }
