@@ -4,22 +4,21 @@
 //! - `access`: when the medium is free: carrier, reservations, gaps, slots.
 //! - [`Contention`]: the wait of a station that hears only others.
 //! - `window`: how the contention window grows and shrinks.
-//! - `job`: one packet on its way: fragments, attempts, limits.
+//! - `pending_packet`: one packet on its way: fragments, attempts, limits.
 //! - `send` and `receive`: the two halves of an exchange.
-//! - `coding`: the parity of data frames.
 //! - `assembly`: duplicates and fragments. `bss`: access points and their members.
 //! - [`rate_control`]: the rate of each attempt. [`radio`]: what the radio did, and how long.
 //!
-//! Standard: IEEE 802.11-2007, clause 9.
+//! Standard: IEEE 802.11-2007, clause 9. All that goes beyond it is in `extension`, which the
+//! others call: coded frames, reports, combined copies.
 
 mod access;
 mod assembly;
 mod bss;
-mod coding;
-mod combine;
 mod config;
 mod contention;
 mod event;
+mod extension;
 mod pending_packet;
 pub mod radio;
 pub mod rate_control;
@@ -35,19 +34,19 @@ use windfall_base::{
 };
 use windfall_wire_link::ieee80211::{MacAddress, Phy};
 
-pub use coding::{RadioPolicy, UnknownRadioPolicy};
 pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Protection, Retries,
     Role,
 };
 pub use contention::{Contention, Rest};
 pub use event::DcfEvent;
+pub use extension::{RadioPolicy, UnknownRadioPolicy};
 pub use rate_control::{RateControl, RateControlKind};
 
 use access::Access;
 use assembly::Assembly;
 use bss::{Bss, Order};
-use combine::CopyStore;
+use extension::ReceiverCode;
 use pending_packet::PendingPacket;
 use radio::{Airtime, Radio};
 use rate_control::Rates;
@@ -134,8 +133,8 @@ pub struct Dcf {
     owed: Option<(Instant, Response)>,
     sequence: u16,
     assembly: Assembly,
-    /// Damaged frames, where they are combined.
-    copies: CopyStore,
+    /// The extension of the standard, for frames that arrive.
+    receiver_code: ReceiverCode,
     /// Its part in an infrastructure network.
     bss: Option<Box<Bss>>,
     /// Since when the radio is on; `None` while the station dozes.
@@ -168,7 +167,7 @@ impl Dcf {
             owed: None,
             sequence: first,
             assembly: Assembly::default(),
-            copies: CopyStore::default(),
+            receiver_code: ReceiverCode::new(&config),
             bss: Bss::new(&config, &draw).map(Box::new),
             awake_since: Some(Instant::START),
             source_is_empty: false,

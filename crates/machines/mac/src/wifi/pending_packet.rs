@@ -5,7 +5,6 @@ use core::num::NonZeroU8;
 use arrayvec::ArrayVec;
 use windfall_base::{Check, Duration, Frame, Instant, Payload};
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::{DATA_HEADER, FCS_LEN, MAX_FRAGMENT};
 use windfall_wire_link::ieee80211::{
     Code, Flags, Header, Increment, Kind, MacAddress, PhyRate, Report, snap,
@@ -13,9 +12,8 @@ use windfall_wire_link::ieee80211::{
 
 use super::Packet;
 use super::bss::Order;
-use super::coding;
-use super::combine;
 use super::config::{Config, LEAST_FRAGMENT, WEP};
+use super::extension::{CopyLength, SenderCode, put_parity};
 use super::rate_control::Attempt;
 
 /// The two high bits of an association identifier in frames.
@@ -52,12 +50,8 @@ pub(super) struct PendingPacket {
     pub(super) air: Duration,
     /// The rate of the exchange under way.
     pub(super) rate: PhyRate,
-    /// The code of the exchange under way; `None` where frames are not coded.
-    pub(super) code: Option<Code>,
-    /// Further parity that its receiver wants in place of another copy.
-    increment: Option<Increment>,
-    /// The place up to which it has further parity, as far as it said.
-    given: u8,
+    /// The extension of the standard, for this packet.
+    pub(super) coding: SenderCode,
     /// The station has transmitted the packet for the last time, and keeps it only to learn its
     /// fate.
     pub(super) given_away: bool,
@@ -110,9 +104,7 @@ impl PendingPacket {
             is_scarce: false,
             air: Duration::ZERO,
             rate,
-            code,
-            increment: None,
-            given: 0,
+            coding: SenderCode::new(code),
             given_away: false,
         }
     }
@@ -192,7 +184,7 @@ impl PendingPacket {
 
     fn frame_len(&self, fragment: u8) -> usize {
         let len = self.uncoded_len(fragment);
-        len + self.code.map_or(0, |code| code.overhead(len)) + FCS_LEN
+        len + self.coding.overhead(len) + FCS_LEN
     }
 
     /// Bytes of MAC header and body of a fragment.
@@ -208,35 +200,18 @@ impl PendingPacket {
 
     /// Returns the further parity that the next attempt carries; `None` if it carries a copy.
     pub(super) fn increment(&self) -> Option<Increment> {
-        let copy = self.frame_len(self.fragment);
-        // Less than half of a copy: a longer increment hardly costs less than a copy, and repairs
-        // less if the receiver was too optimistic.
-        self.increment.filter(|it| 2 * self.increment_len(*it) <= copy)
+        self.coding.increment(self.copy_len())
     }
 
-    /// Bytes of the frame of an increment.
-    fn increment_len(&self, increment: Increment) -> usize {
-        let behind = if increment.code == Code::NONE { FCS_LEN } else { 0 };
-        let copy = self.frame_len(self.fragment) - FCS_LEN - MARK_LEN + behind;
-        self.header.kind.header_len() + combine::len_of(increment, copy) + MARK_LEN + FCS_LEN
+    /// The lengths of a copy of the fragment under way.
+    fn copy_len(&self) -> CopyLength {
+        let header = self.header.kind.header_len();
+        CopyLength { header, frame: self.frame_len(self.fragment) }
     }
 
     /// Records the receiver's report of an attempt that did not complete the packet.
     pub(super) fn on_report(&mut self, report: Report) {
-        match self.increment() {
-            Some(sent) => self.given = sent.last,
-            None if self.increment.is_some_and(|it| Some(it.code) != self.code) => self.given = 0,
-            None => {}
-        }
-        let first = |wanted: u8| if wanted > self.given { self.given } else { 0 };
-        self.increment = report.wanted.zip(self.code).map(|(wanted, code)| Increment {
-            code,
-            first: first(wanted),
-            last: wanted,
-        });
-        if self.increment.is_none() {
-            self.given = 0;
-        }
+        self.coding.on_report(report, self.copy_len());
     }
 
     /// Returns the facts for the rate control about the next attempt.
@@ -254,7 +229,7 @@ impl PendingPacket {
             time: self.expires.map(|expires| expires.saturating_since(now)),
             is_scarce: self.is_scarce,
             accepts_damaged: self.accepts_damaged() && increment.is_none(),
-            code: config.coding.filter(|_| self.code.is_some() && increment.is_none()),
+            code: config.coding.filter(|_| self.coding.code.is_some() && increment.is_none()),
         }
     }
 
@@ -269,9 +244,9 @@ impl PendingPacket {
 
     /// Returns the facts for the rate control about the last attempt.
     pub(super) fn attempted(&self) -> usize {
-        match self.increment() {
+        match self.coding.increment_len(self.copy_len()) {
             None => self.uncoded_len(self.fragment),
-            Some(increment) => self.increment_len(increment) - FCS_LEN,
+            Some(len) => len - FCS_LEN,
         }
     }
 
@@ -302,8 +277,8 @@ impl PendingPacket {
 
     /// Bytes of the next frame of the fragment under way: a copy, or further parity.
     pub(super) fn len(&self) -> usize {
-        let increment = self.increment().map(|increment| self.increment_len(increment));
-        increment.unwrap_or_else(|| self.frame_len(self.fragment))
+        let copy = self.copy_len();
+        self.coding.increment_len(copy).unwrap_or(copy.frame)
     }
 
     /// Bytes of the frame after it, if there is one.
@@ -343,9 +318,7 @@ impl PendingPacket {
             frame.header.extend([0; WEP]);
         }
         self.put_body(&mut frame);
-        if let Some(code) = self.code {
-            coding::append(&mut frame, code);
-        }
+        self.coding.append(&mut frame);
         if self.wep {
             frame.trailer.extend([0; WEP]);
         }
@@ -353,7 +326,7 @@ impl PendingPacket {
         let check = frame_check(&[a, b, c, d]);
         if let Some(increment) = self.increment() {
             frame.trailer.extend(check);
-            self.put_parity(&mut frame, increment);
+            put_parity(&mut frame, header.kind.header_len(), increment);
             return frame;
         }
         // A valid FCS would vouch for the damage: an invalid one reports it to the next receiver.
@@ -376,18 +349,6 @@ impl PendingPacket {
         frame.payload = Payload::from(self.packet.payload.slice(begin..end));
     }
 
-    /// Replaces the body of a copy, after its MAC header, by further parity.
-    fn put_parity(&self, copy: &mut Frame, increment: Increment) {
-        let mut body = combine::symbols_of(increment, copy);
-        body.extend(increment.marks());
-        copy.header.truncate(self.header.kind.header_len());
-        copy.payload = body.into();
-        copy.trailer.clear();
-        let [a, b, c, _] = copy.slices();
-        let check = frame_check(&[a, b, c]);
-        copy.trailer.extend(check);
-    }
-
     /// Completes the current fragment; returns whether another one follows.
     pub(super) fn advance(&mut self) -> bool {
         let more = self.has_more();
@@ -395,7 +356,7 @@ impl PendingPacket {
             self.fragment += 1;
             self.failed_before += u32::from(self.failed);
             (self.short, self.long, self.failed) = (0, 0, 0);
-            (self.increment, self.given) = (None, 0);
+            self.coding.begin_fragment();
             self.sent = 0;
         }
         more

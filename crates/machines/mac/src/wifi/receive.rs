@@ -1,20 +1,17 @@
 //! The receiving half of an exchange: addressee, integrity and the response.
 
-use bytes::Bytes;
 use windfall_base::{
     Check, DropReason, Duration, Failure, Frame, Instant, Overheard, PacketEventKind, RxVector, Tag,
 };
 use windfall_wire_link::check::frame_check;
-use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::FCS_LEN;
 use windfall_wire_link::ieee80211::timing::ACK_LEN;
-use windfall_wire_link::ieee80211::{Flags, Header, Increment, Kind, PhyRate, Report, snap};
+use windfall_wire_link::ieee80211::{Flags, Header, Kind, PhyRate, snap};
 
 use super::bss::Use;
-use super::coding;
-use super::combine::Taken;
 use super::config::{EifsPolicy, WEP};
 use super::event::DcfEvent;
+use super::extension::Reception;
 use super::radio::State;
 use super::send::{Phase, Response, to_body};
 use super::{Dcf, Packet};
@@ -22,14 +19,11 @@ use super::{Dcf, Packet};
 impl Dcf {
     /// A frame has arrived, whole or damaged, for this station or for another.
     pub(super) fn handle_frame(&mut self, now: Instant, frame: &mut Frame, vector: &RxVector) {
-        let reliability =
-            if frame.parts.is_some() { frame.damage.reliability.take() } else { None };
-        let mut good = has_good_check(frame);
-        let mut found = Found { corrected: Some(0), ..Found::default() };
-        let mut increment = self.increment_in(frame);
-        if self.config.coding.is_some() && (!good || increment.is_some()) {
-            (found, increment) = self.put_right(frame, reliability.as_deref(), (increment, good));
-            good = found.is_whole();
+        let found = self.receiver_code.receive(frame, has_good_check(frame), &self.assembly);
+        let good = found.is_whole;
+        if let Some(copies) = found.combined {
+            let combined = PacketEventKind::Combined { copies };
+            self.events.push_back(DcfEvent::packet(frame.tag, combined));
         }
         self.access.reception(self.keeps_usual_gap(good));
         let header = match Header::parse(&frame.header) {
@@ -40,7 +34,7 @@ impl Dcf {
         if good && self.is_answer(&header) {
             self.radio.reception(now, State::Receive);
             self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-            return match self.report_in(&header, frame) {
+            return match self.receiver_code.report_in(&header, frame) {
                 Some(report) if !report.is_acknowledgement() => {
                     self.attempt_failed_with(now, Some(report));
                 }
@@ -58,18 +52,17 @@ impl Dcf {
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, frame, &header, (vector, found), increment);
+            return self.take_damaged(now, frame, &header, (vector, found));
         }
         match header.kind {
             Kind::Data => {
                 if ours {
                     self.owe(now, Kind::Ack, &header, (vector, found));
-                    self.copies.forget(header.transmitter);
+                    self.receiver_code.forget(header.transmitter);
                 }
                 frame.damage.frame = Check::Good;
                 frame.damage.lost_before = self.assembly.lost_before(&header);
-                let has_come = increment.is_some() && !found.combined;
-                self.take_data(now, frame, &header, has_come);
+                self.take_data(now, frame, &header, found.has_come());
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
@@ -154,68 +147,6 @@ impl Dcf {
         awaited && header.receiver == self.config.address
     }
 
-    /// Reads the report in an acknowledgement.
-    fn report_in(&self, header: &Header, frame: &Frame) -> Option<Report> {
-        let has_report = self.config.coding.is_some() && header.kind == Kind::Ack;
-        let bytes = frame.header.get(header.kind.header_len()..).filter(|_| has_report)?;
-        bytes.try_into().ok().map(Report::parse)
-    }
-
-    /// Returns the increment that a frame for this station carries, if it is one.
-    fn increment_in(&self, frame: &Frame) -> Option<Increment> {
-        if !self.config.combine {
-            return None;
-        }
-        let [_, first, second, _] = frame.slices();
-        let end = if second.len() < MARK_LEN { first } else { second };
-        let increment = Increment::marked(end)?;
-        let header = Header::parse(&frame.header).ok()?;
-        (header.receiver == self.config.address && header.kind == Kind::Data).then_some(increment)
-    }
-
-    /// Corrects a damaged frame by its code, with earlier copies of it, or with the further parity
-    /// that this one carries; returns the outcome, and the parity used.
-    fn put_right(
-        &mut self,
-        frame: &mut Frame,
-        sure: Option<&Bytes>,
-        (increment, good): (Option<Increment>, bool),
-    ) -> (Found, Option<Increment>) {
-        // Damage may make the marks of a frame those of an increment.
-        if !good && let Some(worst) = coding::repair(frame) {
-            return (Found { corrected: Some(worst), ..Found::default() }, None);
-        }
-        let Ok(header) = Header::parse(&frame.header) else { return (Found::default(), None) };
-        let is_ours = header.receiver == self.config.address && header.kind == Kind::Data;
-        if !(self.config.combine && is_ours) {
-            return (Found::default(), None);
-        }
-        let by_parity = increment.and_then(|increment| {
-            self.copies.take_increment((frame, sure), &header, increment, good)
-        });
-        let is_parity = by_parity.is_some() || good;
-        let taken = match by_parity {
-            None if increment.is_none() => {
-                self.copies.take((frame, sure), &header, self.config.coding)
-            }
-            taken => taken,
-        };
-        let found = match taken {
-            Some(Taken::Made(copies)) => {
-                self.events
-                    .push_back(DcfEvent::packet(frame.tag, PacketEventKind::Combined { copies }));
-                Found { combined: true, ..Found::default() }
-            }
-            Some(Taken::Kept(wanted)) => Found { wanted, ..Found::default() },
-            // Its packet has come, and the answer was lost.
-            None if good && self.assembly.has_come(&header) => {
-                Found { corrected: Some(0), ..Found::default() }
-            }
-            None => Found::default(),
-        };
-        (found, increment.filter(|_| is_parity))
-    }
-
     /// Promises an answer a SIFS after `header`, which came for this station alone and of which
     /// this was found.
     fn owe(
@@ -223,7 +154,7 @@ impl Dcf {
         now: Instant,
         kind: Kind,
         header: &Header,
-        (vector, found): (&RxVector, Found),
+        (vector, found): (&RxVector, Reception),
     ) {
         let asked = self.rate_of(vector);
         let rate = match kind {
@@ -231,12 +162,11 @@ impl Dcf {
             _ => self.config.response_rate(asked),
         };
         let sifs = self.config.timing.sifs;
-        let has_report = self.config.coding.is_some() && kind == Kind::Ack;
-        let len = if has_report { self.config.ack_len() } else { ACK_LEN };
+        let signal = vector.strength.map_or(0.0, |strength| strength.0) as i8;
+        let report = self.receiver_code.report(kind, found, signal);
+        let len = if report.is_some() { self.config.ack_len() } else { ACK_LEN };
         let spent = sifs + self.duration_of(rate, len);
         let reserves = Duration::from_micros(u64::from(header.duration)).saturating_sub(spent);
-        let signal = vector.strength.map_or(0.0, |strength| strength.0) as i8;
-        let report = has_report.then_some(found.report(signal));
         let response = Response { kind, to: header.transmitter, reserves, rate, report };
         self.owed = Some((now + sifs, response));
     }
@@ -248,7 +178,7 @@ impl Dcf {
         if has_come {
             return self.discard(tag, kept, DropReason::Duplicate, len);
         }
-        if !(strip(frame, header) && self.take_off_code(frame, header)) {
+        if !(strip(frame, header) && self.receiver_code.take_off(frame, header)) {
             return self.discard(tag, kept, DropReason::Malformed, len);
         }
         match self.assembly.take(now, header, frame) {
@@ -297,8 +227,7 @@ impl Dcf {
         now: Instant,
         frame: &mut Frame,
         header: &Header,
-        (vector, found): (&RxVector, Found),
-        increment: Option<Increment>,
+        (vector, found): (&RxVector, Reception),
     ) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         let ours = header.receiver == self.config.address;
@@ -311,7 +240,7 @@ impl Dcf {
             let header = Header { duration: 0, ..*header };
             self.owe(now, Kind::Ack, &header, (vector, found));
         }
-        if !(self.config.accept_damaged && ours && whole && increment.is_none()) {
+        if !(self.config.accept_damaged && ours && whole && !found.is_parity) {
             return self.refuse(now, frame, DropReason::FrameCheck);
         }
         if self.assembly.has_damage_before(header) {
@@ -320,7 +249,7 @@ impl Dcf {
         let fate = self.bss.as_ref().map_or(Use::Up, |bss| bss.use_of_damaged(header));
         if !matches!(fate, Use::Refuse(_))
             && strip(frame, header)
-            && self.take_off_code(frame, header)
+            && self.receiver_code.take_off(frame, header)
             && let Some(ether_type) = take_snap(frame)
         {
             frame.damage.frame = Check::Bad;
@@ -330,12 +259,6 @@ impl Dcf {
         } else {
             self.discard(tag, kept, DropReason::LinkHeader, len);
         }
-    }
-
-    /// Takes the code off the body of a frame, if frames like it are coded.
-    fn take_off_code(&self, frame: &mut Frame, header: &Header) -> bool {
-        let is_coded = self.config.coding.is_some() && !header.receiver.is_group();
-        !is_coded || coding::take_off(frame, header.kind.header_len())
     }
 
     /// A frame that is of no use here.
@@ -351,28 +274,6 @@ impl Dcf {
 
     pub(super) fn discard(&mut self, tag: Option<Tag>, kept: bool, reason: DropReason, len: usize) {
         self.events.push_back(DcfEvent::discarded(tag, kept, reason, len));
-    }
-}
-
-/// The content of a report on a frame beside its strength; by default that it stayed damaged.
-#[derive(Clone, Copy, Debug, Default)]
-struct Found {
-    /// The symbols corrected in its worst block.
-    corrected: Option<u8>,
-    /// It was made of several copies, or with further parity.
-    combined: bool,
-    /// It is kept, and further parity up to this place should make it whole.
-    wanted: Option<u8>,
-}
-
-impl Found {
-    const fn is_whole(self) -> bool {
-        self.corrected.is_some() || self.combined
-    }
-
-    const fn report(self, signal: i8) -> Report {
-        let Self { corrected, combined, wanted } = self;
-        Report { corrected, combined, wanted, signal }
     }
 }
 

@@ -89,7 +89,7 @@ impl Dcf {
                 job.rate = choice.rate;
                 // Further parity is that of the copies which the receiver holds.
                 if !job.is_unanswered() && job.increment().is_none() {
-                    job.code = choice.code;
+                    job.coding.code = choice.code;
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Dcf {
         if job.increment().is_some() && (arrived || report.is_some()) {
             return;
         }
-        let choice = RateChoice { rate: job.rate, code: job.code };
+        let choice = RateChoice { rate: job.rate, code: job.coding.code };
         // By itself a frame that was made whole with others did not arrive.
         let arrived = arrived && !report.is_some_and(|report| report.combined);
         let collides = self.access.collides();
