@@ -1,16 +1,16 @@
 //! The distributed coordination function of 802.11b/g: listen, wait, count down, transmit, repeat.
 //!
-//! - [`Config`]: what a station is told. [`Packet`]: what it is given to send.
-//! - `access`: when the medium is free: carrier, reservations, gaps, slots.
-//! - [`Contention`]: the wait of a station that hears only others.
+//! - [`Config`]: the configuration of a station. [`Packet`]: a packet to transmit (MSDU).
+//! - `access`: carrier sense, the NAV, interframe spaces and the backoff.
+//! - [`Contention`]: the backoff of a station that receives only frames for others.
 //! - `window`: how the contention window grows and shrinks.
-//! - `pending_packet`: one packet on its way: fragments, attempts, limits.
+//! - `pending_packet`: the packet in transmission: fragments, attempts, retry limits.
 //! - `send` and `receive`: the two halves of an exchange.
-//! - `assembly`: duplicates and fragments. `bss`: access points and their members.
-//! - [`rate_control`]: the rate of each attempt. [`radio`]: what the radio did, and how long.
+//! - `assembly`: duplicate detection and defragmentation. `bss`: access points and their members.
+//! - [`rate_control`]: the rate of each attempt. [`radio`]: the states of the radio, for energy.
 //!
-//! Standard: IEEE 802.11-2007, clause 9. All that goes beyond it is in `extension`, which the
-//! others call: coded frames, reports, combined copies.
+//! Standard: IEEE 802.11-2007, clause 9. Everything beyond the standard is in `extension`: coded
+//! frames, reports in acknowledgements, and the combination of damaged copies.
 
 mod access;
 mod assembly;
@@ -53,18 +53,18 @@ use rate_control::Rates;
 use send::{OnAir, Phase, Response};
 use window::Window;
 
-/// A packet that a station is given to send.
+/// A packet to transmit: an MSDU with its addresses.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// The packet: the LLC/SNAP payload, with the class that its owner requests.
     pub frame: Frame,
-    /// Whom it is for.
+    /// The destination of the packet (DA).
     pub to: MacAddress,
-    /// Which protocol it belongs to.
+    /// The EtherType of the packet.
     pub ether_type: u16,
     /// The end of the packet's lifetime.
     pub expires: Option<Instant>,
-    /// The station that sent it first, of a packet that an access point sends on.
+    /// The original source of a packet that an access point relays (address 3).
     pub source: Option<MacAddress>,
 }
 
@@ -85,36 +85,36 @@ impl<F: FnMut() -> Option<Packet>> PacketSource for F {
 
 /// The outcome of a packet that the station has finished with, and the air time that it took.
 ///
-/// The air time of an attempt is its DIFS, the mean backoff of its contention window, which grows
-/// with failures, RTS and CTS if they are used, the frame, and a SIFS and an ACK, whether or not
-/// the ACK came.
+/// An attempt consists of DIFS, the mean backoff of its contention window, RTS and CTS if they are
+/// used, the frame, SIFS and the ACK. All of them count, whether or not the ACK came. The
+/// contention window grows with each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOutcome {
     /// The tag of the packet.
     pub tag: Option<Tag>,
-    /// The number of attempts; of a packet in fragments one, and one for each that failed.
+    /// The number of attempts. A packet in fragments counts one, and one more for each failure.
     pub attempts: u32,
     /// The air time of all attempts.
     pub spent: Duration,
     /// The air time of one attempt at the highest rate that the station may choose, with the
     /// smallest contention window.
     pub ideal: Duration,
-    /// The packet was acknowledged, or no station acknowledges its like.
+    /// The packet was acknowledged, or was sent without acknowledgement.
     pub arrived: bool,
-    /// No station acknowledges its like, so that its fate is unknown: it was for a group, or is
-    /// known to be damaged.
+    /// The packet was sent without acknowledgement, so its outcome is unknown: it was
+    /// group-addressed, or is known to be damaged.
     pub outcome_unknown: bool,
 }
 
 /// The source of packets for the length of one call.
 pub type Pull<'a> = &'a mut dyn PacketSource;
 
-/// One 802.11 station: takes packets from above when it has air time for them, contends for the
-/// medium, retries, acknowledges, passes up.
+/// An 802.11 station: pulls packets from above when it may transmit, contends for the medium,
+/// retries, acknowledges, and passes packets up.
 ///
-/// It has the verbs of a [`base::Node`](windfall_base::Node); those that may begin an attempt take
-/// the source of the next packet. Kinds of method: `handle_*`, then `poll_*` until `None`, getters,
-/// and [`set_accept_damaged`](Self::set_accept_damaged), which may be called at any time.
+/// It has the verbs of a [`base::Node`](windfall_base::Node). Methods that may begin an attempt
+/// also take the source of the next packet. After each `handle_*`, call every `poll_*` until it
+/// returns `None`. [`set_accept_damaged`](Self::set_accept_damaged) may be called at any time.
 #[derive(Debug)]
 pub struct Dcf {
     config: Config,
@@ -129,21 +129,21 @@ pub struct Dcf {
     phase: Phase,
     /// The frame on the air, while the radio transmits.
     on_air: Option<OnAir>,
-    /// A response that is owed, and when.
+    /// A pending response (ACK or CTS), and when it is due.
     owed: Option<(Instant, Response)>,
     sequence: u16,
     assembly: Assembly,
-    /// The extension of the standard, for frames that arrive.
+    /// The receiver's half of the extension beyond the standard.
     receiver_code: ReceiverCode,
-    /// Its part in an infrastructure network.
+    /// The role of the station in an infrastructure BSS.
     bss: Option<Box<Bss>>,
     /// Since when the radio is on; `None` while the station dozes.
     awake_since: Option<Instant>,
-    /// The source had nothing when it was asked last, and has not said otherwise.
+    /// The source had no packet when it was last asked, and has not called `handle_queued` since.
     source_is_empty: bool,
     out: Option<Outgoing>,
     up: VecDeque<Frame>,
-    /// Packets that came from one member and go to another, or to all.
+    /// Packets from one member for another member or for all, which the access point relays.
     relayed: VecDeque<Packet>,
     events: VecDeque<DcfEvent>,
 }
@@ -180,8 +180,8 @@ impl Dcf {
         }
     }
 
-    /// Takes note that the source has something to send; a station that has found it empty does not
-    /// ask again before.
+    /// Notes that the source has a packet. A station that found the source empty asks again only
+    /// after this call.
     pub fn handle_queued(&mut self, now: Instant, pull: Pull<'_>) {
         self.source_is_empty = false;
         self.run(now, pull);
@@ -211,7 +211,8 @@ impl Dcf {
             Input::Frame(ref mut frame, ref vector) => self.handle_frame(now, frame, vector),
             Input::Overheard(_) if self.access.is_deaf() => {}
             Input::Overheard(frame) => self.handle_overheard(now, frame),
-            // A radio that has sent meanwhile does not know that there was something to receive.
+            // A station that transmitted meanwhile missed the preamble, so there was no reception
+            // to fail.
             Input::ReceptionFailed(_) if self.access.is_deaf() => {}
             Input::ReceptionFailed(failure) => self.handle_failed_reception(now, failure),
             Input::CarrierPassed(time) => self.radio.carrier_passed(now, time),
@@ -238,8 +239,8 @@ impl Dcf {
         self.up.pop_front()
     }
 
-    /// Gives the next packet of a member that goes to another member or to all: it is to be queued
-    /// with those that the access point itself sends.
+    /// Yields the next packet that the access point has to relay to a member or to all. The caller
+    /// queues it with the access point's own packets.
     #[inline]
     pub fn poll_relay(&mut self) -> Option<Packet> {
         self.relayed.pop_front()
@@ -251,7 +252,7 @@ impl Dcf {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout), and why.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let exchange = match self.phase {
@@ -266,8 +267,9 @@ impl Dcf {
         earlier(earlier(owed, exchange), earlier(assembly, bss))
     }
 
-    /// Returns what follows from what it hears until a frame comes for it or the source has
-    /// something, if it only has to know in the end what it has heard.
+    /// Returns a model of the station that can process frames for other stations in its place.
+    /// Returns `None` while the station must receive each frame itself, for example while it
+    /// transmits, awaits an answer, or has fragments to reassemble.
     #[must_use]
     pub fn rest(&self) -> Option<Rest> {
         let is_silent = self.on_air.is_none() && self.owed.is_none() && !self.config.observe_radio;
@@ -283,12 +285,12 @@ impl Dcf {
         }
     }
 
-    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    /// Takes back the contention that [`rest`](Self::rest) lent.
     pub fn resume(&mut self, contention: Contention) {
         self.access = contention.0;
     }
 
-    /// Packets from above that the station still holds.
+    /// Returns the number of packets from above that the station still holds.
     #[must_use]
     pub fn held(&self) -> usize {
         let own = self.job.as_ref().is_some_and(|job| job.is_packet() && !job.given_away);
@@ -302,8 +304,8 @@ impl Dcf {
     }
 
     //= S0.10
-    /// Turns the receive switch: whether frames whose check failed are passed up if their address
-    /// is that of this station (S0.10–S0.12). They are not acknowledged in either position.
+    /// Sets the receive switch: if `accept` is set, frames for this station with a wrong FCS are
+    /// passed up (S0.10–S0.12). They are never acknowledged.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         self.config.accept_damaged = accept;
     }
@@ -314,7 +316,7 @@ impl Dcf {
         self.report();
     }
 
-    /// Does everything that is due at `now`, and takes the next packet if there is room.
+    /// Performs all actions that are due at `now`, and takes the next packet if none is pending.
     fn act(&mut self, now: Instant, pull: Pull<'_>) {
         if self.is_at_rest() {
             return;
@@ -357,7 +359,7 @@ impl Dcf {
         }
     }
 
-    /// Returns `true` if nothing can be due, and the source has nothing.
+    /// Returns `true` if no timer can be due and the source is empty.
     #[inline]
     fn is_at_rest(&self) -> bool {
         let waits = self.job.is_some() || self.owed.is_some() || !self.assembly.is_empty();
@@ -388,7 +390,7 @@ impl Dcf {
     }
 
     //= S2.19
-    /// Switches the radio off when a member that saves power has nothing to do until its next
+    /// Switches the radio off while a member in power save mode has nothing to do before its next
     /// beacon, and on again in time.
     fn doze_or_wake(&mut self, now: Instant) {
         let Some(bss) = &self.bss else { return };
@@ -415,7 +417,8 @@ impl Dcf {
     }
 }
 
-/// Returns the time after the end of a frame within which its answer must have begun.
+/// Returns the timeout for an answer, from the end of the frame to the end of the answer's preamble
+/// (802.11-2007, 9.2.8: SIFS, one slot, and PHY-RX-START-Delay).
 fn answer_time(config: &Config, preamble: Duration) -> Duration {
     config.timing.sifs + config.timing.slot + preamble
 }

@@ -1,18 +1,19 @@
-//! When the medium is free: carrier, reservations, gaps and slots.
+//! Carrier sense and backoff: when the medium is idle, and when the station may transmit.
 
 use windfall_base::{Duration, Instant, Probability};
 use windfall_wire_link::ieee80211::header::MAX_DURATION;
 use windfall_wire_link::ieee80211::{Kind, Timing};
 
-/// A radio that turns from receiving to transmitting cannot sense the medium: frames that begin
-/// within this time before its own collide with it.
+/// The time in which a radio turns from receiving to transmitting and cannot sense the medium
+/// (aRxTxTurnaroundTime). Frames that begin within this time before its own collide with it.
 ///
-/// It also covers the slot offsets between stations due to propagation.
+///
+/// The time also covers the offsets between the slots of different stations due to propagation.
 const TURNAROUND: Duration = Duration::from_micros(2);
 
-/// Slots in which no station began, before the first that a station counts.
+/// The prior of the collision estimate: idle slots assumed before the first is observed.
 const UNHEARD: f64 = 32.0;
-/// Slots after which the weight of earlier observations is halved.
+/// The number of observed slots after which the weight of earlier observations is halved.
 const SLOTS: u32 = 1024;
 
 /// A station's view of the medium, and its backoff.
@@ -23,7 +24,7 @@ pub(super) struct Access {
     eifs: Duration,
     /// The time from the end of a PS-Poll to that of its acknowledgement.
     poll_answer: Duration,
-    /// Others are heard.
+    /// The carrier of another station is sensed.
     busy: bool,
     /// The station itself transmits.
     transmitting: bool,
@@ -33,18 +34,18 @@ pub(super) struct Access {
     asleep: bool,
     /// When the medium fell idle, or the station ended its own frame.
     idle_since: Instant,
-    /// The medium is reserved until then.
+    /// The NAV: virtual carrier sense reports the medium busy until then.
     reserved: Instant,
-    /// The last reception failed, so that the gap is the extended one.
+    /// The last reception failed, so the station waits EIFS instead of DIFS.
     failed: bool,
-    /// No slot counts before this.
+    /// Backoff slots begin at this time at the earliest.
     not_before: Instant,
-    /// Slots still to wait once slots count; `None` if the last backoff has run out.
+    /// The remaining backoff slots; `None` if the backoff has ended.
     backoff: Option<u32>,
-    /// An attempt that can no longer be held back.
+    /// The start of an attempt that carrier sense can no longer stop: the radio is already turning.
     committed: Option<Instant>,
-    /// Slots of its backoffs after which others could be heard to begin, and those after which they
-    /// did.
+    /// Backoff slots in which this station could sense another one begin, and those in which one
+    /// began.
     slots: u32,
     taken: u32,
 }
@@ -71,17 +72,18 @@ impl Access {
         }
     }
 
-    /// The chance that another station begins in the slot in which this one does, by the share of
-    /// the slots of its own backoffs in which others began.
+    /// Estimates the probability that another station begins in the same slot as this one. The
+    /// estimate is the share of this station's backoff slots in which another station began.
     ///
-    /// Stations draw their backoffs independently, so the last slot of a backoff, in which the
-    /// station itself begins and hears no other, is like those before it (Bianchi 2000).
+    /// Stations draw their backoffs independently. So the last slot of a backoff, in which the
+    /// station transmits and senses no other, is like the slots before it (Bianchi 2000).
     pub(super) fn collides(&self) -> Probability {
         let slots = f64::from(self.slots.max(self.taken)) + UNHEARD;
         Probability::new(f64::from(self.taken) / slots).unwrap_or(Probability::ZERO)
     }
 
-    /// When the slots of this idle period begin to count.
+    /// Returns when the backoff slots of this idle period begin: after DIFS or EIFS, and after the
+    /// NAV.
     fn slots_from(&self) -> Instant {
         let gap = if self.failed { self.eifs } else { self.difs };
         let reserved = if self.reserved > self.idle_since {
@@ -92,7 +94,7 @@ impl Access {
         (self.idle_since + gap).max(reserved).max(self.not_before)
     }
 
-    /// When a contending station may begin; `None` while that is unknown.
+    /// Returns when a contending station may transmit; `None` while the medium is busy.
     pub(super) fn attempt_at(&self) -> Option<Instant> {
         if self.transmitting {
             return None;
@@ -104,8 +106,9 @@ impl Access {
         })
     }
 
-    /// The carrier of others appears. A station that `contends` and was about to begin will; one
-    /// that would have begun without a backoff, had the gap stayed idle, draws one.
+    /// Suspends the backoff: the carrier of another station appears. A contending station that was
+    /// about to transmit still does. A contending station without a backoff draws one, because the
+    /// medium did not stay idle for the interframe space.
     pub(super) fn carrier_busy(
         &mut self,
         now: Instant,
@@ -129,7 +132,7 @@ impl Access {
         self.deaf = self.transmitting || self.asleep;
     }
 
-    /// The carrier of others vanishes.
+    /// Begins an idle period: the carrier of other stations vanishes.
     pub(super) fn carrier_idle(&mut self, now: Instant) {
         if self.busy {
             self.busy = false;
@@ -138,13 +141,14 @@ impl Access {
         }
     }
 
-    /// A reception ended, with a frame that could be read or without.
+    /// Records whether the last reception was a readable frame, which decides between DIFS and
+    /// EIFS.
     pub(super) fn reception(&mut self, good: bool) {
         self.failed = !good;
     }
 
-    /// A frame for another station, which has ended, reserves the medium for the microseconds of
-    /// its duration field.
+    /// Updates the NAV from the Duration field, in microseconds, of a frame for another station
+    /// that has ended.
     pub(super) fn reserve(&mut self, now: Instant, kind: Kind, duration: u16) {
         let time = match kind {
             // A PS-Poll carries no duration: the NAV covers the ACK that follows (9.2.5.4).
@@ -155,8 +159,8 @@ impl Access {
         self.reserved = self.reserved.max(now + time);
     }
 
-    /// A frame for another station has ended that came through whole, of which the first bytes are
-    /// known.
+    /// Updates the NAV from the first four bytes of an intact frame for another station that has
+    /// ended.
     pub(super) fn reserve_by_head(&mut self, now: Instant, head: [u8; 4]) {
         let [code, _, low, high] = head;
         if let Some(kind) = Kind::from_code(code) {
@@ -164,12 +168,12 @@ impl Access {
         }
     }
 
-    /// Returns `true` if no station is heard and none has reserved the medium.
+    /// Returns `true` if physical and virtual carrier sense report the medium idle.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.busy && self.reserved <= now
     }
 
-    /// Returns `true` if the medium is reserved by others.
+    /// Returns `true` if the NAV is set.
     pub(super) fn is_reserved(&self, now: Instant) -> bool {
         self.reserved > now
     }
@@ -179,46 +183,46 @@ impl Access {
         self.deaf
     }
 
-    /// The radio is switched off: signals until it is on again are unknown.
+    /// Switches the radio off: until `wake`, signals cannot be decoded.
     pub(super) fn sleep(&mut self) {
         self.asleep = true;
         self.deaf = true;
     }
 
-    /// The radio is on again; a frame already on the air stays undecodable to its end.
+    /// Switches the radio on; a frame that is already on the air cannot be decoded.
     pub(super) fn wake(&mut self) {
         self.asleep = false;
         self.deaf = self.busy;
     }
 
-    /// Returns `true` if no backoff is left, so that only the last signal matters.
+    /// Returns `true` if no backoff is pending, so only the end of the last signal matters.
     pub(super) fn is_settled(&self) -> bool {
         self.backoff.is_none() && self.committed.is_none() && !self.transmitting && !self.asleep
     }
 
-    /// Returns `true` if a backoff runs out unless others are heard, of whom none is heard now.
+    /// Returns `true` if a backoff is running: the medium is idle and the backoff is not over.
     pub(super) fn is_counting(&self) -> bool {
         let is_free = !self.busy && !self.transmitting && !self.asleep;
         is_free && self.backoff.is_some() && self.committed.is_none()
     }
 
-    /// Returns `true` if an attempt can no longer be held back.
+    /// Returns `true` if an attempt can no longer be stopped by carrier sense.
     pub(super) fn is_committed(&self) -> bool {
         self.committed.is_some()
     }
 
-    /// Returns `true` if others are heard.
+    /// Returns `true` if the carrier of another station is sensed.
     pub(super) fn is_busy(&self) -> bool {
         self.busy
     }
 
-    /// The backoff has run out, and the attempt it was for begins, or is forgone.
+    /// Clears the backoff: it has ended, and its attempt begins or is cancelled.
     pub(super) fn spend(&mut self) {
         self.backoff = None;
         self.committed = None;
     }
 
-    /// The station begins a frame of its own.
+    /// Suspends the backoff: the station begins to transmit.
     pub(super) fn begin(&mut self, now: Instant) {
         self.freeze(now);
         self.committed = None;
@@ -226,22 +230,22 @@ impl Access {
         self.deaf = self.busy;
     }
 
-    /// The station's own frame has ended.
+    /// Begins an idle period: the station's own frame has ended.
     pub(super) fn end(&mut self, now: Instant) {
         self.transmitting = false;
         self.idle_since = self.idle_since.max(now);
         self.failed = false;
     }
 
-    /// A new backoff of `slots`, none of which counts before `now`.
+    /// Starts a new backoff of `slots` slots, which begins at `now` at the earliest.
     pub(super) fn back_off(&mut self, now: Instant, slots: u32) {
         self.committed = None;
         self.not_before = self.not_before.max(now);
         self.wait(slots);
     }
 
-    /// There is something to send. A station whose backoff has run out need not draw another
-    /// unless the medium is in use.
+    /// Prepares to contend for a packet. A station without a pending backoff draws one only if the
+    /// medium is busy.
     pub(super) fn want(&mut self, now: Instant, draw: impl FnOnce() -> u32) {
         if !self.transmitting && !self.busy {
             self.freeze(now);
@@ -254,14 +258,14 @@ impl Access {
     /// Waits for `slots` slots.
     fn wait(&mut self, slots: u32) {
         self.backoff = Some(slots);
-        // Behind the last one the station itself begins.
+        // The station itself transmits after the last slot, so it cannot sense another one there.
         self.slots += slots.saturating_sub(1);
         if self.slots > SLOTS {
             (self.slots, self.taken) = (self.slots / 2, self.taken / 2);
         }
     }
 
-    /// Stops the countdown: whole slots that passed idle are done. Returns how many.
+    /// Suspends the backoff: subtracts the whole slots that passed idle, and returns their number.
     fn freeze(&mut self, now: Instant) -> u32 {
         if self.busy || self.transmitting {
             return 0;

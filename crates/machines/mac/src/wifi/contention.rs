@@ -1,45 +1,46 @@
-//! The wait of a contending station while it receives only intact frames of others.
+//! The backoff of a contending station while it receives only intact frames for other stations.
 
 use windfall_base::Instant;
 
 use super::access::Access;
 
-/// The effect of received frames on a station, as long as all are for others.
+/// The effect of received frames on a station, as long as all are for other stations.
 #[derive(Clone, Debug)]
 pub enum Rest {
-    /// Nothing: it has nothing to send.
+    /// Not at all: the station has nothing to send.
     Idle,
-    /// Its slots stop and count on; it begins when they have run out.
+    /// Its backoff is suspended while the medium is busy. It transmits when the backoff ends.
     Contending(Contention),
 }
 
-/// The backoff of a station and its view of the medium, which it has lent.
+/// The backoff of a station and its view of the medium, which the station has lent.
 ///
-/// Stations that contend for one medium hear the same frames. The holder of their contentions
-/// applies each frame to all of them at once, without the stations. It returns them before a
-/// station gets any other input, or when its attempt is due.
+/// Stations that contend for one medium receive the same frames. The holder of their contentions
+/// applies each frame to all of them at once, without calling the stations. It returns a contention
+/// before its station gets any other input, and when its attempt is due.
 #[derive(Clone, Debug)]
 pub struct Contention(pub(super) Access);
 
 impl Contention {
-    /// Returns when the station begins to send, if nothing is heard before.
+    /// Returns when the station transmits if the medium stays idle until then.
     #[must_use]
     #[inline]
     pub fn attempt_at(&self) -> Option<Instant> {
         self.0.attempt_at()
     }
 
-    /// The carrier of others appears. Returns `true` if the station can no longer be held back.
+    /// Suspends the backoff: another station begins to transmit. Returns `true` if the station is
+    /// already committed to transmit, so the two collide.
     #[must_use]
     #[inline]
     pub fn carrier_busy(&mut self, now: Instant) -> bool {
-        // Slots that are left need no draw.
+        // The backoff is already drawn.
         self.0.carrier_busy(now, true, || 0);
         self.0.is_committed()
     }
 
-    /// The carrier of others vanishes, with the end of a whole frame that began with `head` and was
-    /// for another station.
+    /// Resumes the backoff: an intact frame for another station has ended. `head` holds the first
+    /// bytes of that frame, which carry its Duration field.
     #[inline]
     pub fn carrier_idle(&mut self, now: Instant, head: [u8; 4]) {
         self.0.reception(true);

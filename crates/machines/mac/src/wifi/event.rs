@@ -7,14 +7,13 @@ use super::radio::Period;
 /// Something that happened at a station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DcfEvent {
-    /// An event of a packet. Of the packets that arrive, the station reports only those that it
-    /// discards.
+    /// An event of a packet. For received packets, the station reports only drops.
     Packet(PacketEvent),
-    /// An RTS was not answered: the packet is not sent, and counts an attempt.
+    /// An RTS was not answered: the packet was not sent, and one attempt is counted.
     RtsFailed,
-    /// A frame without a packet was sent or received: RTS, CTS, ACK, management.
+    /// A frame without a packet was sent or received: a control or management frame.
     Control {
-        /// Sent by this station, not received.
+        /// `true` if this station sent it, `false` if it received it.
         sent: bool,
         /// Bytes of the whole frame.
         len: usize,
@@ -37,13 +36,13 @@ impl DcfEvent {
         }
     }
 
-    /// A packet of this station was given up.
+    /// Reports that a packet of this station was dropped.
     pub(super) const fn given_up(tag: Option<Tag>, reason: DropReason, len: usize) -> Self {
         Self::Packet(PacketEvent::dropped(tag, PacketDrop::at_sender(reason, len)))
     }
 
-    /// A packet of another station, or one copy of it, was discarded on arrival; `kept` says
-    /// whether its sender keeps a copy.
+    /// Reports that a packet of another station, or one copy of it, was discarded on reception.
+    /// `kept` is set if its sender still holds a copy.
     pub(super) const fn discarded(
         tag: Option<Tag>,
         kept: bool,

@@ -1,4 +1,4 @@
-//! The states of a station's radio and their durations: the basis of every account of energy.
+//! The states of a station's radio and their durations, from which energy is computed.
 
 use windfall_base::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use windfall_base::{Duration, Instant};
 pub enum State {
     /// It sends a frame.
     Transmit,
-    /// Receiving a frame for this station or for everybody.
+    /// Receiving a frame for this station or a group-addressed frame.
     Receive,
     /// Receiving a frame for another station, or energy that is no frame.
     Overhear,
-    /// Listening to silence.
+    /// Listening on an idle medium.
     Listen,
     /// Switched off to save energy.
     Doze,
@@ -38,7 +38,7 @@ impl State {
 /// A time that a radio spent in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// The new state.
+    /// The state of the radio.
     pub state: State,
     /// When it began.
     pub began: Instant,
@@ -62,7 +62,7 @@ impl Airtime {
         self.0[state as usize] = self.0[state as usize].saturating_add(time);
     }
 
-    /// Counts `time` of listening, or as much as there is, as overhearing.
+    /// Moves up to `time` from listening to overhearing.
     pub fn overhear(&mut self, time: Duration) {
         let listened = self.of(State::Listen);
         let time = time.min(listened);
@@ -115,7 +115,7 @@ impl Radio {
         }
     }
 
-    /// A reception has ended that deserves the name `state`.
+    /// Names the reception that has ended: its time counts as `state`.
     pub(super) fn reception(&mut self, now: Instant, state: State) {
         if self.state == State::Overhear {
             self.state = state;
@@ -123,7 +123,7 @@ impl Radio {
         }
     }
 
-    /// Of the time since the last change, the carrier of others was there for `time`.
+    /// Counts `time` of the period since the last change as overhearing.
     pub(super) fn carrier_passed(&mut self, now: Instant, time: Duration) {
         if self.state == State::Listen {
             self.enter(now, State::Listen);
@@ -143,7 +143,7 @@ impl Radio {
         self.enter(now, if off { State::Doze } else { heard });
     }
 
-    /// The periods that have ended, if they are to be reported.
+    /// Yields the periods that have ended, if periods are observed.
     pub(super) fn report(&mut self) -> impl Iterator<Item = Period> + '_ {
         self.past.drain(..)
     }

@@ -17,7 +17,7 @@ use super::send::{Phase, Response, to_body};
 use super::{Dcf, Packet};
 
 impl Dcf {
-    /// A frame has arrived, whole or damaged, for this station or for another.
+    /// Handles a received frame, whole or damaged, for this station or another.
     pub(super) fn handle_frame(&mut self, now: Instant, frame: &mut Frame, vector: &RxVector) {
         let found = self.receiver_code.receive(frame, has_good_check(frame), &self.assembly);
         let good = found.is_whole;
@@ -45,7 +45,7 @@ impl Dcf {
             if good {
                 self.access.reserve(now, header.kind, header.duration);
             }
-            // No station can know whose a damaged frame was.
+            // The address of a damaged frame may be wrong, so its addressee is unknown.
             let reason = if good { DropReason::NotForUs } else { DropReason::FrameCheck };
             return self.refuse(now, frame, reason);
         }
@@ -83,11 +83,11 @@ impl Dcf {
         }
     }
 
-    /// A frame of the network itself has come for this station.
+    /// Handles a management frame, Null or PS-Poll for this station.
     fn handle_own(&mut self, now: Instant, header: &Header, frame: &Frame, vector: &RxVector) {
         let rate = self.rate_of(vector);
         let Some(bss) = &mut self.bss else { return };
-        // A beacon's clock is that of the first bit of its body.
+        // The timestamp of a beacon refers to the first bit of its body.
         let at = match header.kind {
             Kind::Beacon => vector.began + to_body(rate, self.config.preamble),
             _ => now,
@@ -101,7 +101,7 @@ impl Dcf {
         vector.rate.and_then(PhyRate::from_rate).unwrap_or_else(lowest)
     }
 
-    /// Takes note of a frame for another station, which the radio has kept to itself.
+    /// Handles a frame for another station, of which the radio passes up only the first bytes.
     pub(super) fn handle_overheard(&mut self, now: Instant, frame: Overheard) {
         self.radio.reception(now, State::Overhear);
         self.access.reception(self.keeps_usual_gap(frame.good));
@@ -111,7 +111,7 @@ impl Dcf {
         self.end_of_reception(now);
     }
 
-    /// A reception has ended without a frame.
+    /// Handles a reception that ended without a frame.
     pub(super) fn handle_failed_reception(&mut self, now: Instant, failure: Failure) {
         self.radio.reception(now, State::Overhear);
         if failure == Failure::Header {
@@ -120,21 +120,22 @@ impl Dcf {
         self.end_of_reception(now);
     }
 
-    /// A reception has ended that was not the answer which is awaited.
+    /// Ends the wait for an answer: the reception was another frame.
     pub(super) fn end_of_reception(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Awaiting { .. }) {
             self.attempt_failed(now);
         }
     }
 
-    /// Ends a carrier that was heard when the time for an answer ran out, and came to no frame.
+    /// Ends the wait for an answer: the carrier that was sensed at the timeout brought no frame.
     pub(super) fn end_of_carrier(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Awaiting { until: None, .. }) {
             self.attempt_failed(now);
         }
     }
 
-    /// Tells whether DIFS follows a frame whose header could be read and whose check is `good`.
+    /// Returns `true` if DIFS instead of EIFS follows a frame with a readable PHY header and FCS
+    /// `good`.
     fn keeps_usual_gap(&self, good: bool) -> bool {
         good || self.config.eifs == EifsPolicy::Never
     }
@@ -147,8 +148,7 @@ impl Dcf {
         awaited && header.receiver == self.config.address
     }
 
-    /// Promises an answer a SIFS after `header`, which came for this station alone and of which
-    /// this was found.
+    /// Schedules a response to `header` after a SIFS; `found` is the result of its reception.
     fn owe(
         &mut self,
         now: Instant,
@@ -171,8 +171,8 @@ impl Dcf {
         self.owed = Some((now + sifs, response));
     }
 
-    /// Takes a data frame that is whole; one that is further parity of a packet that `has_come` is
-    /// its duplicate.
+    /// Takes an intact data frame. If `has_come` is set, the frame is further parity of a packet
+    /// that is already complete, so it counts as a duplicate.
     fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header, has_come: bool) {
         let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
         if has_come {
@@ -191,7 +191,7 @@ impl Dcf {
         }
     }
 
-    /// Hands a packet up, or gives it back to be sent on to the member for which it is.
+    /// Passes a packet up, or returns it to be relayed to its destination.
     fn use_packet(&mut self, frame: &mut Frame, header: &Header, ether_type: u16) {
         let fate = self.bss.as_mut().map_or(Use::Up, |bss| bss.handle_data(header));
         self.put_to(fate, frame, header, ether_type);
@@ -235,8 +235,8 @@ impl Dcf {
             && header.fragment == 0
             && !header.flags.has(Flags::MORE_FRAGMENTS);
         if ours && header.kind == Kind::Data && self.config.coding.is_some() {
-            // The report shows its sender that the frame was heard; the Duration that it needs is
-            // unknown.
+            // The report tells the sender that the frame arrived. The Duration field may be
+            // damaged, so the response sets no NAV.
             let header = Header { duration: 0, ..*header };
             self.owe(now, Kind::Ack, &header, (vector, found));
         }
@@ -253,7 +253,7 @@ impl Dcf {
             && let Some(ether_type) = take_snap(frame)
         {
             frame.damage.frame = Check::Bad;
-            // The layer above may still discard it, while the sender keeps a copy.
+            // The layer above may still discard the packet while the sender keeps a copy.
             frame.kept = kept;
             self.put_to(fate, frame, header, ether_type);
         } else {
@@ -261,7 +261,7 @@ impl Dcf {
         }
     }
 
-    /// A frame that is of no use here.
+    /// Discards a frame that this station cannot use.
     fn refuse(&mut self, now: Instant, frame: &Frame, reason: DropReason) {
         self.radio.reception(now, State::Overhear);
         self.end_of_reception(now);
@@ -277,7 +277,7 @@ impl Dcf {
     }
 }
 
-/// Returns `true` if the frame check sequence holds.
+/// Returns `true` if the FCS is right.
 fn has_good_check(frame: &Frame) -> bool {
     let Some(at) = frame.trailer.len().checked_sub(FCS_LEN) else { return false };
     let (before, check) = frame.trailer.split_at(at);
@@ -285,7 +285,7 @@ fn has_good_check(frame: &Frame) -> bool {
     check == frame_check(&[header, head, body, before])
 }
 
-/// Removes MAC header, check and WEP fields from a frame; `false` if one of them is missing.
+/// Removes MAC header, FCS and WEP fields from a frame; returns `false` if one of them is missing.
 fn strip(frame: &mut Frame, header: &Header) -> bool {
     let wep = if header.flags.has(Flags::PROTECTED) { WEP } else { 0 };
     let (before, behind) = (header.kind.header_len() + wep, FCS_LEN + wep);

@@ -1,4 +1,4 @@
-//! The half of an exchange that sends: RTS, data, waiting for the answer, beginning again.
+//! The sending half of an exchange: RTS, data, the wait for the answer, and retries.
 
 use core::ops::Add;
 
@@ -20,15 +20,16 @@ use super::{Dcf, PacketOutcome, answer_time};
 /// The progress of the packet in hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// There is none.
+    /// No packet is pending.
     Idle,
-    /// It waits for the medium.
+    /// The packet contends for the medium.
     Contending,
-    /// A frame of it, or its RTS, is on the air.
+    /// A frame of the packet, or its RTS, is on the air.
     Sending,
-    /// The medium is granted, and its next frame begins then.
+    /// The exchange continues at `until`, a SIFS after the last frame.
     Pausing { until: Instant },
-    /// An answer is due. Without `until`, something is being heard that may be it.
+    /// The station awaits an ACK or CTS. `until` is the timeout; after it, `None` means that a
+    /// reception in progress may still be the answer.
     Awaiting { until: Option<Instant>, answer: Kind },
 }
 
@@ -37,7 +38,7 @@ pub(super) enum Phase {
 pub(super) enum OnAir {
     /// A request to send.
     Request,
-    /// A CTS to the station itself, which its data frame follows.
+    /// A CTS-to-self, followed by the data frame.
     Clearance,
     /// A data frame, which is acknowledged unless it is for a group or known to be damaged.
     Data { unanswered: bool },
@@ -45,30 +46,30 @@ pub(super) enum OnAir {
     Response,
 }
 
-/// An answer that is owed.
+/// A response (ACK or CTS) that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Response {
     pub(super) kind: Kind,
     pub(super) to: MacAddress,
-    /// The time for which the medium stays reserved after it.
+    /// The value of its Duration field.
     pub(super) reserves: Duration,
     pub(super) rate: PhyRate,
-    /// The report on the frame that is answered.
+    /// The report on the frame that it acknowledges.
     pub(super) report: Option<Report>,
 }
 
-/// From the beginning of a data or management frame to the first bit of its body.
+/// Returns the time from the beginning of a data or management frame to the first bit of its body.
 pub(super) fn to_body(rate: PhyRate, preamble: Preamble) -> Duration {
     rate.preamble_duration(preamble) + rate.rate().time_of(DATA_HEADER)
 }
 
-/// A duration as a Duration field: whole microseconds, rounded up.
+/// Encodes a duration as a Duration field: whole microseconds, rounded up.
 fn field(duration: Duration) -> u16 {
     u16::try_from(duration.as_nanos().div_ceil(1_000)).unwrap_or(MAX_DURATION).min(MAX_DURATION)
 }
 
 impl Dcf {
-    /// The medium is free for the packet in hand.
+    /// Begins an exchange for the pending packet: the backoff has ended.
     pub(super) fn begin_exchange(&mut self, now: Instant) {
         if self.job.as_ref().is_some_and(|job| job.is_expired(now)) {
             return self.abandon();
@@ -87,7 +88,8 @@ impl Dcf {
                     return self.abandon();
                 };
                 job.rate = choice.rate;
-                // Further parity is that of the copies which the receiver holds.
+                // An increment is parity for the copies that the receiver holds, so it keeps their
+                // code.
                 if !job.is_unanswered() && job.increment().is_none() {
                     job.coding.code = choice.code;
                 }
@@ -109,8 +111,8 @@ impl Dcf {
         }
     }
 
-    /// The time from the beginning of the next frame of a packet to the end of its last, if none
-    /// fails.
+    /// Returns the time from the beginning of the next frame of a packet to the end of its last
+    /// frame, if none fails.
     fn time_to_end(&self, job: &PendingPacket) -> Duration {
         let rate = job.rate;
         let between = self.config.timing.sifs + self.answer_air(job, rate);
@@ -118,9 +120,9 @@ impl Dcf {
         later.fold(self.duration_of(rate, job.len()), Add::add)
     }
 
-    /// The time from the beginning of the next data frame for which the frame before it reserves
-    /// the medium: to the end of its answer, or of the last answer if stations are protected that
-    /// do not read the data frames.
+    /// Returns the time for which the preceding RTS or CTS-to-self sets the NAV, from the beginning
+    /// of the data frame. The NAV covers the frame and its ACK. With protection it covers all
+    /// fragments, because 802.11b stations cannot read the Duration of OFDM frames.
     fn time_to_reserve(&self, job: &PendingPacket) -> Duration {
         let rate = job.rate;
         let is_protected = self.config.protection.is_some() && rate.is_ofdm();
@@ -129,7 +131,7 @@ impl Dcf {
         data + self.answer_air(job, rate)
     }
 
-    /// The pause before the next frame of an exchange is over.
+    /// Continues the exchange after the SIFS.
     pub(super) fn continue_exchange(&mut self, now: Instant) {
         if self.on_air.is_some() {
             self.attempt_failed(now);
@@ -152,7 +154,7 @@ impl Dcf {
         self.phase = Phase::Sending;
     }
 
-    /// Reserves the medium with a CTS to the station itself.
+    /// Sends a CTS-to-self.
     fn send_clearance(&mut self, now: Instant) {
         let Some(job) = &self.job else { return };
         let rate = self.config.request_rate(job.rate);
@@ -192,7 +194,7 @@ impl Dcf {
         self.phase = Phase::Sending;
     }
 
-    /// Gives the answer that is owed, unless the radio is sending already.
+    /// Sends the response that is due, unless the station is already transmitting.
     pub(super) fn respond(&mut self, now: Instant) {
         let Some((_, response)) = self.owed.take() else { return };
         if self.on_air.is_some() {
@@ -237,7 +239,7 @@ impl Dcf {
         self.out = Some(Outgoing { frame, vector });
     }
 
-    /// The station's own frame has left.
+    /// Ends the station's own transmission, and starts the timeout of the answer.
     pub(super) fn transmission_done(&mut self, now: Instant) {
         let Some(on_air) = self.on_air.take() else { return };
         self.access.end(now);
@@ -258,7 +260,7 @@ impl Dcf {
         self.phase = Phase::Awaiting { until, answer };
     }
 
-    /// The time for an answer is over, unless just now something is being heard that may be it.
+    /// Ends the wait for an answer, unless a reception in progress may be that answer.
     pub(super) fn no_answer(&mut self, now: Instant) {
         match &mut self.phase {
             Phase::Awaiting { until, .. } if self.access.is_busy() => *until = None,
@@ -266,7 +268,7 @@ impl Dcf {
         }
     }
 
-    /// Cuts a packet as the rate control of its receiver says.
+    /// Fragments a packet as the rate control of its receiver decides.
     pub(super) fn cut(&mut self, now: Instant, mut job: PendingPacket) -> PendingPacket {
         job.note_wait(now);
         if job.is_packet() && !job.is_unanswered() {
@@ -277,7 +279,7 @@ impl Dcf {
         job
     }
 
-    /// The answer to an attempt has come, or none: the rate control learns it.
+    /// Reports the outcome of an attempt to the rate control.
     fn report_attempt(&mut self, arrived: bool, report: Option<Report>) {
         let Some(job) = self.job.as_ref().filter(|job| job.is_packet()) else { return };
         // The arrival of parity shows nothing about the delivery probability of a frame.
@@ -285,14 +287,14 @@ impl Dcf {
             return;
         }
         let choice = RateChoice { rate: job.rate, code: job.coding.code };
-        // By itself a frame that was made whole with others did not arrive.
+        // A frame that was combined with earlier copies did not arrive intact by itself.
         let arrived = arrived && !report.is_some_and(|report| report.combined);
         let collides = self.access.collides();
         let outcome = AttemptOutcome { choice, len: job.attempted(), arrived, report, collides };
         self.rates.on_outcome(job.to(), &outcome);
     }
 
-    /// The answer has come, perhaps with a report.
+    /// Continues after an ACK or CTS; an ACK may carry a report.
     pub(super) fn answered(&mut self, now: Instant, report: Option<Report>) {
         let Some(job) = &mut self.job else { return };
         match self.phase {
@@ -324,7 +326,7 @@ impl Dcf {
         }
     }
 
-    /// An attempt of the packet in hand has failed.
+    /// Ends a failed attempt without a report.
     pub(super) fn attempt_failed(&mut self, now: Instant) {
         self.attempt_failed_with(now, None);
     }
@@ -339,7 +341,8 @@ impl Dcf {
         if request {
             self.events.push_back(DcfEvent::RtsFailed);
         }
-        // Another attempt would bring less than the next packet does.
+        // The receiver holds a damaged packet that its owner accepts: the air time is better spent
+        // on the next packet.
         if report.is_some()
             && job.accepts_damaged()
             && self.rates.accepts_damaged_delivery(job.to())
@@ -357,8 +360,8 @@ impl Dcf {
         let expired = job.is_expired(now);
         if !last && !expired {
             self.phase = Phase::Contending;
-            // Its slots follow an idle DIFS after the silence in place of the answer, so that it
-            // begins about when those do that keep the extended gap.
+            // The backoff begins a DIFS after the timeout of the answer. This is about when
+            // stations begin theirs that wait EIFS.
             let from = now + self.config.timing.difs();
             return self.access.back_off(from, self.window.draw(&mut self.draw));
         }
@@ -370,22 +373,22 @@ impl Dcf {
         self.forget_failed(now);
     }
 
-    /// Drops the packet in hand: its lifetime has ended between two of its frames.
+    /// Drops the pending packet: its lifetime ended between two of its frames.
     fn expire(&mut self, now: Instant) {
         self.report_drop(DropReason::Expired);
         self.forget_packet(now, false);
     }
 
-    /// The last attempt at the packet in hand has failed: the slots of the next one count as those
-    /// of another attempt do.
+    /// Releases the pending packet after its last attempt failed, and draws a backoff as after any
+    /// failed attempt.
     fn forget_failed(&mut self, now: Instant) {
         self.release_packet(false);
         let from = now + self.config.timing.difs();
         self.access.back_off(from, self.window.draw(&mut self.draw));
     }
 
-    /// Drops the packet in hand, whose lifetime ended while it waited for the medium; the next
-    /// packet uses the access that it has won.
+    /// Drops the pending packet: its lifetime ended while it contended. The next packet may use the
+    /// transmit opportunity.
     fn abandon(&mut self) {
         self.access.spend();
         self.report_drop(DropReason::Expired);
@@ -400,19 +403,20 @@ impl Dcf {
         }
     }
 
-    /// The packet in hand has arrived, or was for everybody.
+    /// Completes the pending packet: it was acknowledged, or sent without acknowledgement.
     fn packet_done(&mut self, now: Instant) {
         self.window.shrink();
         self.forget_packet(now, true);
     }
 
-    /// Every packet is followed by a backoff, whether or not there is another.
+    /// Releases the pending packet and draws the backoff that follows every packet, even if no
+    /// other is queued.
     fn forget_packet(&mut self, now: Instant, arrived: bool) {
         self.release_packet(arrived);
         self.access.back_off(now, self.window.draw(&mut self.draw));
     }
 
-    /// Releases the packet in hand, and records the attempts it took.
+    /// Releases the pending packet, and records its outcome.
     fn release_packet(&mut self, arrived: bool) {
         if let Some(job) = self.job.take().filter(PendingPacket::is_packet) {
             let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
@@ -424,7 +428,7 @@ impl Dcf {
         self.phase = Phase::Idle;
     }
 
-    /// Returns the air time of the frame under way at `rate`, with the ACK that follows it.
+    /// Returns the air time of the current frame at `rate`, with its SIFS and ACK.
     fn air_of(&self, job: &PendingPacket, rate: PhyRate) -> Duration {
         self.duration_of(rate, job.len()) + self.answer_air(job, rate)
     }

@@ -5,10 +5,10 @@ use windfall_wire_link::ieee80211::Timing;
 
 use super::config::{Backoff, Retries};
 
-/// The window from which the next backoff is drawn, and the failures in a row by which it grows.
+/// The contention window (CW), and the counters of consecutive failures by which it grows.
 ///
-/// These are the counters of the station, SSRC and SLRC (802.11-2007, 9.2.5.3): a packet that is
-/// given up early, such as one with a single attempt, leaves them and the window as they are.
+/// The counters are the station's SSRC and SLRC (802.11-2007, 9.2.5.3). A packet that is given up
+/// before the retry limit, such as one with a single attempt, resets neither the counters nor CW.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     backoff: Backoff,
@@ -18,7 +18,7 @@ pub(super) struct Window {
     /// Failures in a row of short frames, and of long ones.
     short: u8,
     long: u8,
-    /// The largest draw.
+    /// CW: the largest backoff that can be drawn, in slots.
     now: u16,
 }
 
@@ -28,13 +28,14 @@ impl Window {
         Self { backoff, least, most, limits, short: 0, long: 0, now: least }
     }
 
-    /// Slots to wait, from 0 to the window.
+    /// Draws a backoff from 0 to CW slots.
     pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
         stream.below(u64::from(self.now) + 1) as u32
     }
 
-    /// An attempt failed, of a frame above the RTS threshold if `long`. At the limit of the station
-    /// the window is the smallest again; a mild one remembers how crowded the medium is.
+    /// Grows CW after a failed attempt, of a frame above the RTS threshold if `long`. At the
+    /// station's retry limit CW returns to its minimum. MACAW's window does not: it keeps its
+    /// estimate of the load.
     pub(super) fn grow(&mut self, long: bool) {
         let (count, limit) = if long {
             (&mut self.long, self.limits.long)
@@ -52,12 +53,12 @@ impl Window {
         self.now = self.backoff.grown(self.now).min(self.most);
     }
 
-    /// A request was granted.
+    /// Resets the short counter: a CTS answered the RTS.
     pub(super) fn granted(&mut self) {
         self.short = 0;
     }
 
-    /// A packet arrived.
+    /// Shrinks CW after a success.
     pub(super) fn shrink(&mut self) {
         (self.short, self.long) = (0, 0);
         self.now = match self.backoff {
@@ -66,7 +67,7 @@ impl Window {
         };
     }
 
-    /// Returns the most slots of a backoff.
+    /// Returns CW, in slots.
     pub(super) fn largest_draw(&self) -> u16 {
         self.now
     }
