@@ -8,7 +8,9 @@
 //! Datagrams that arrive damaged do not shrink the window either.
 //!
 //! A second window, which is at most [`FLOOR`] datagrams, shrinks less at a loss. The larger of the
-//! two counts, so that a sender that ignores losses, as BBR does, leaves something to this one.
+//! two counts, so that a sender that ignores losses, as BBR does, leaves something to this one. It
+//! shrinks as that of Reno where many connections that heed losses share a short queue, which the
+//! share of lost datagrams tells.
 
 use std::collections::BTreeSet;
 
@@ -21,6 +23,11 @@ const INITIAL: usize = 10;
 const LEAST: usize = 4;
 /// The queue of this connection in datagrams from which a loss counts as congestion.
 const QUEUE: f64 = 3.0;
+/// The share of the longest queue lately, in time, from which a loss may count as congestion
+/// however few datagrams of this connection wait: those of others may fill the queue. It counts
+/// only if the queue adds a share of the round trip.
+const OTHERS: f64 = 0.2;
+const WAITING: f64 = 0.1;
 /// The share of the longest queue lately, in time, below which a queue is not full.
 const FULL: f64 = 0.7;
 /// The share of lost datagrams from which all losses count as congestion, and the number of them
@@ -34,6 +41,14 @@ const MEMORY: f64 = 256.0;
 /// The most that the gentle window holds in datagrams, and the share that a loss leaves of it.
 const FLOOR: usize = 20;
 const GENTLE: f64 = 0.85;
+/// The share of the gentle window that a loss leaves, and the minimum window in datagrams, if many
+/// connections crowd a short queue.
+const CROWDED: f64 = 0.57;
+const LEAST_CROWDED: usize = 2;
+/// The shares of lost datagrams between which they begin to, and between which they no longer do:
+/// so much is only lost beside senders that ignore losses.
+const CROWD: [f64; 2] = [0.02, 0.04];
+const DEAF: [f64; 2] = [0.12, 0.16];
 
 /// A loss, as the sender sees it.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +123,7 @@ impl Congestion {
 
     /// Returns the window in bytes.
     pub(crate) fn window(&self) -> usize {
-        let floor = (self.gentle as usize).max(LEAST * self.size);
+        let floor = (self.gentle as usize).max(self.least());
         (self.controller.window() as usize).max(floor)
     }
 
@@ -187,7 +202,8 @@ impl Congestion {
         }
         self.recovery = Some(lost.next);
         self.keep(BTreeSet::from([lost.number]));
-        self.gentle = (self.gentle * GENTLE).max((LEAST * self.size) as f64);
+        let kept = GENTLE + (CROWDED - GENTLE) * self.crowding();
+        self.gentle = (self.gentle * kept).max(self.least() as f64);
         self.reduce(lost.now, (lost.in_flight as u64).min(self.controller.window()));
     }
 
@@ -249,13 +265,29 @@ impl Congestion {
         self.lost >= ENOUGH && self.lost > MUCH * (self.arrived + self.lost)
     }
 
+    /// Returns how much the share of lost datagrams tells that many connections crowd a short
+    /// queue, from 0 to 1. Where that of each is one of few datagrams, all lose many.
+    fn crowding(&self) -> f64 {
+        let share = self.lost / (self.arrived + self.lost).max(1.0);
+        let begins = (share - CROWD[0]) / (CROWD[1] - CROWD[0]);
+        let ends = (DEAF[1] - share) / (DEAF[1] - DEAF[0]);
+        begins.min(ends).clamp(0.0, 1.0)
+    }
+
+    /// Returns the minimum window in bytes.
+    fn least(&self) -> usize {
+        let fewer = (LEAST - LEAST_CROWDED) as f64 * self.crowding();
+        ((LEAST as f64 - fewer) * self.size as f64).round() as usize
+    }
+
     /// Returns how full the queue is, by the shortest round trip of all and of the last ones.
     fn filling(&self, (least, latest): (Duration, Duration)) -> Filling {
         let waiting = 1.0 - least.as_nanos() as f64 / latest.as_nanos().max(1) as f64;
         let queue = self.window() as f64 / self.size as f64 * waiting;
-        if queue < QUEUE {
+        let level = self.link.level((least, latest));
+        if queue < QUEUE && (level < OTHERS || waiting < WAITING) {
             Filling::Empty
-        } else if self.link.level((least, latest)) < FULL {
+        } else if level < FULL {
             Filling::Part
         } else {
             Filling::Full
@@ -296,14 +328,14 @@ impl Congestion {
         let in_flight = self.controller.window();
         let loss = Loss { now, in_flight, in_network: 0, offered: u64::MAX };
         self.controller.on_timeout(&loss, true);
-        self.gentle = (LEAST * self.size) as f64;
+        self.gentle = self.least() as f64;
     }
 }
 
 /// The length of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
-    /// Few datagrams of this connection wait.
+    /// Few datagrams of this connection wait, and the queue is short beside what it was lately.
     Empty,
     /// It has been far longer lately.
     Part,

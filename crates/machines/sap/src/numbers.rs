@@ -122,6 +122,21 @@ impl Numbers {
         overtook.map(|(_, at)| now.saturating_since(*at))
     }
 
+    /// Returns when the last of the packets before `number`, which has just arrived, turned out to
+    /// be missing: when a later one came before it. Long ago, if none is missing.
+    pub(crate) fn missing_since(&self, now: Instant, number: u64) -> Instant {
+        let Some(before) = number.checked_sub(1) else { return Instant::START };
+        if !self.contains(before) {
+            return now;
+        }
+        let begun = self.received.containing(before).map_or(0, |range| range.start);
+        let Some(missing) = begun.checked_sub(1).filter(|it| *it >= self.floor) else {
+            return Instant::START;
+        };
+        let first = self.jumps.partition_point(|(jump, _)| *jump <= missing);
+        self.jumps.get(first).map_or(Instant::START, |(_, at)| *at)
+    }
+
     /// Returns the memory of the ranges, in bytes.
     pub(crate) fn charge(&self) -> usize {
         self.received.len() * RANGE + self.jumps.len() * JUMP
@@ -238,6 +253,24 @@ mod tests {
             .map(|(at, number)| numbers.insert(ms(at), number).map_or(0, Duration::as_millis));
         assert_eq!(late, [0, 0, 1, 0, 4, 0]);
         assert_eq!(numbers.insert(ms(7), 2), None, "a copy");
+    }
+
+    #[test]
+    fn the_last_missing_one_is_noticed_as_a_later_one_arrives() {
+        let ms = |ms| Instant::START + Duration::from_millis(ms);
+        let mut numbers = Numbers::default();
+        for (at, number) in [(1, 0), (5, 2), (9, 4)] {
+            numbers.insert(ms(at), number);
+        }
+        assert_eq!(numbers.missing_since(ms(20), 6), ms(20), "the one before it is missing");
+        assert_eq!(numbers.missing_since(ms(20), 5), ms(9));
+        numbers.insert(ms(12), 3);
+        assert_eq!(numbers.missing_since(ms(20), 5), ms(5));
+        numbers.insert(ms(13), 1);
+        assert_eq!(numbers.missing_since(ms(20), 5), Instant::START, "none is missing");
+        numbers.insert(ms(21), 8);
+        numbers.insert(ms(22), 7);
+        assert_eq!(numbers.missing_since(ms(30), 9), ms(21), "two of three are");
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use windfall_base::{Duration, Instant};
 /// The length of a burst: operating systems send in batches.
 const BURST: Duration = Duration::from_millis(2);
 /// The fewest datagrams in a burst.
-const BURST_DATAGRAMS: f64 = 4.0;
+const BURST_DATAGRAMS: f64 = 2.0;
 
 /// A token bucket that fills with time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,9 +61,9 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_two_milliseconds_or_four_datagrams() {
+    fn a_burst_is_two_milliseconds_or_two_datagrams() {
         // One more, since the last one may overdraw the bucket.
-        assert_eq!(burst(1e6), 5);
+        assert_eq!(burst(1e6), 3);
         assert_eq!(burst(1e8), 201);
     }
 
@@ -72,9 +72,9 @@ mod tests {
         let mut pacer = Pacer::default();
         pacer.refill(Instant::START, 1e6, 1_000);
         pacer.spend(12_500);
-        // 8 500 bytes more than four datagrams, at one byte per microsecond.
+        // 10 500 bytes more than two datagrams, at one byte per microsecond.
         let wait = pacer.wait(1e6).expect("overdrawn");
-        assert_eq!(wait, Duration::from_micros(8_500));
+        assert_eq!(wait, Duration::from_micros(10_500));
         pacer.refill(Instant::START + wait, 1e6, 1_000);
         assert_eq!(pacer.wait(1e6), None);
     }

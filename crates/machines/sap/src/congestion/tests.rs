@@ -92,6 +92,55 @@ fn the_gentle_window_keeps_more_at_a_loss_and_grows_to_twenty_datagrams() {
 }
 
 #[test]
+fn the_gentle_window_shrinks_as_reno_does_where_many_share_a_short_queue() {
+    // Of a hundred datagrams these are lost, the last one now.
+    let kept = |lost_of_hundred: u32| {
+        let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
+        congestion.leave_slow_start(Instant::START);
+        let before = f64::from(lost_of_hundred - 1);
+        congestion.count(99.0 - before, before);
+        let gentle = congestion.gentle;
+        congestion.on_loss(&lost(100, 10 * LEAST_ROUND));
+        congestion.gentle / gentle
+    };
+    let rounded = |lost| (kept(lost) * 1000.0).round() as u32;
+    // Its beginning and its end are gradual.
+    assert_eq!([1, 2, 3, 4, 12, 14, 16, 30].map(rounded), [850, 850, 710, 570, 570, 710, 850, 850]);
+}
+
+#[test]
+fn the_least_window_is_two_datagrams_where_many_share_a_short_queue() {
+    let least = |lost: f64| {
+        let mut congestion = Congestion::new(SIZE, CongestionControl::CUBIC);
+        congestion.count(100.0 - lost, lost);
+        congestion.collapse(Instant::START, BTreeSet::new());
+        congestion.window()
+    };
+    assert_eq!(
+        [0.0, 2.0, 3.0, 4.0, 12.0, 16.0, 30.0].map(least),
+        [4, 4, 3, 2, 2, 4, 4].map(|it| it * SIZE)
+    );
+}
+
+#[test]
+fn the_datagrams_of_others_fill_a_queue_too() {
+    let mut congestion = grown();
+    acknowledge(&mut congestion, 91, 1, 4 * LEAST_ROUND);
+    congestion.collapse(Instant::START, BTreeSet::new());
+    // Of four datagrams less than three wait up to 39 ms, and the longest round trip was 40 ms.
+    let filling = |millis| congestion.filling((MS(LEAST_ROUND), MS(millis)));
+    let fillings = [11, 15, 17, 30, 32, 39].map(filling);
+    let expected = [0, 0, 1, 1, 2, 2].map(|it| [Filling::Empty, Filling::Part, Filling::Full][it]);
+    assert_eq!(fillings, expected);
+    // What adds less than a tenth to the round trip is no queue.
+    let mut congestion = grown();
+    acknowledge(&mut congestion, 91, 1, LEAST_ROUND);
+    congestion.collapse(Instant::START, BTreeSet::new());
+    assert_eq!(congestion.filling((MS(100), MS(110))), Filling::Empty);
+    assert_eq!(congestion.filling((MS(100), MS(112))), Filling::Full);
+}
+
+#[test]
 fn all_losses_count_where_there_are_many() {
     let mut congestion = grown();
     // With 90 that arrived, up to 7 are few: 8 % of 97.

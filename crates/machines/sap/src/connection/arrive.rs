@@ -140,7 +140,8 @@ impl Connection {
             SapKind::Fin => {
                 if !self.peer_finished {
                     let count = body().first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
-                    self.begin_ending(now, count);
+                    let number = self.seen.expand(packet.header.number);
+                    self.begin_ending(now, number, count);
                 }
                 Ok(())
             }

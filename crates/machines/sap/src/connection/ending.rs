@@ -16,8 +16,8 @@ const OVERTAKEN: Duration = Duration::from_millis(100);
 pub(super) struct Ending {
     /// The number of approximate messages that the peer has sent.
     pub(super) approximate: u32,
-    /// The time at which it was announced.
-    at: Instant,
+    /// The time at which the last packet before it turned out to be missing.
+    noticed: Instant,
     /// The time at which missing packets count as lost.
     pub(super) due: Instant,
     /// The peer has reset the connection since.
@@ -25,12 +25,15 @@ pub(super) struct Ending {
 }
 
 impl Connection {
-    /// Handles the peer's announcement of its end, after `approximate` approximate messages.
-    pub(super) fn begin_ending(&mut self, now: Instant, approximate: u32) {
+    /// Handles the peer's announcement of its end in the packet `number`, after `approximate`
+    /// approximate messages.
+    pub(super) fn begin_ending(&mut self, now: Instant, number: u64, approximate: u32) {
         self.peer_finished = true;
-        // It may have overtaken some of them.
-        let due = now + self.timeout().max(OVERTAKEN).max(self.overtaking());
-        self.ending = Some(Ending { approximate, at: now, due, then: None });
+        // It may have overtaken some of them. What turned out to be missing long before counts as
+        // lost.
+        let noticed = self.seen.missing_since(now, number);
+        let due = noticed + self.timeout().max(OVERTAKEN).max(self.overtaking());
+        self.ending = Some(Ending { approximate, noticed, due, then: None });
         self.report_end(now);
         self.settle(now);
     }
@@ -78,7 +81,7 @@ impl Connection {
         self.inbox.partial.observe_disorder(late);
         let shown = self.overtaking();
         if let Some(ending) = &mut self.ending {
-            ending.due = ending.due.max(ending.at + shown);
+            ending.due = ending.due.max(ending.noticed + shown);
         }
     }
 

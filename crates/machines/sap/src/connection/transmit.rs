@@ -305,7 +305,9 @@ impl Connection {
         };
         let is_turn =
             2 * in_flight > window && self.bytes_since_ack_request >= part.max(LEAST * size);
-        let urgent = is_last || is_turn || is_full && !reported;
+        // An answer that was asked for a moment ago opens a full window, too.
+        let is_due = 2 * self.bytes_since_ack_request >= part;
+        let urgent = is_last || is_turn || is_full && !reported && is_due;
         if urgent {
             self.bytes_since_ack_request = 0;
         }

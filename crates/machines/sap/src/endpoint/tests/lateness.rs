@@ -1,7 +1,7 @@
 //! Approximate messages that are sent again if they were lost, and not if they arrived damaged.
 
 use super::super::*;
-use super::network::{A, B, CLEAN, Impairments, Network, SECOND};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND};
 use crate::message::{Integrity, Message, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
@@ -323,4 +323,20 @@ fn where_the_window_limits_one_in_four_is_sent_exact_after_losses() {
         let share = exact as f64 / sent.len() as f64;
         assert!(shares.contains(&share), "{lateness:?}, {pause} ms: {share}");
     }
+}
+
+#[test]
+fn an_end_does_not_wait_again_for_what_was_missing_long_before() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.impairments.loss = 1.0;
+    network.send(A, a, APPROXIMATE, b"never arrives");
+    network.run(Duration::from_millis(1));
+    network.impairments.loss = 0.0;
+    for _ in 0..15 {
+        network.send(A, a, APPROXIMATE, b"arrives");
+        network.run(Duration::from_millis(10));
+    }
+    network.ends[A].finish(a);
+    network.run(DELAY + Duration::from_millis(1));
+    assert!(network.happened(B, &SapEvent::Finished { approximate: 16 }));
 }
