@@ -22,11 +22,11 @@ pub enum Profile {
 pub struct SapConfig {
     /// The profile that these values come from.
     pub profile: Profile,
-    /// The size that every path is assumed to carry.
+    /// The datagram size that every path is assumed to carry (BASE_PLPMTU of RFC 8899).
     pub base_datagram: usize,
-    /// The largest size to send or to accept.
+    /// The largest datagram to send or to accept (MAX_PLPMTU of RFC 8899).
     pub max_datagram: usize,
-    /// Enables the search for larger datagrams than the base size.
+    /// Enables the search for a larger path MTU than the base size (RFC 8899).
     pub path_discovery: bool,
     /// The maximum number of precise messages in flight.
     pub window: usize,
@@ -37,7 +37,7 @@ pub struct SapConfig {
     pub controller: CongestionControl,
     /// The number of precise datagrams after which an acknowledgement is due.
     pub ack_every: u32,
-    /// The longest delay of an acknowledgement.
+    /// The longest delay of an acknowledgement (max_ack_delay of RFC 9000).
     pub ack_delay: Duration,
     /// The retransmission timeout before the first round-trip sample.
     pub initial_timeout: Duration,
@@ -45,34 +45,36 @@ pub struct SapConfig {
     pub min_timeout: Duration,
     /// Derives the timeout from measured round trips and doubles it after each retransmission.
     pub adaptive_timeout: bool,
-    /// The time limit of a connect.
+    /// The time limit of a connection attempt.
     pub connect_timeout: Duration,
     /// The time without any packet from the peer after which a connection ends.
     pub idle_timeout: Duration,
-    /// The time without any packet from a peer that data wait for, after which a connection ends;
-    /// `None`: the idle timeout.
+    /// The time without any packet from the peer after which a connection ends, if the peer leaves
+    /// retransmissions unanswered. `None`: only the idle timeout applies.
     pub silence_timeout: Option<Duration>,
-    /// The quiet time after which a probe is sent; `None`: no keepalive.
+    /// The idle time after which a keepalive probe is sent; `None`: no keepalive.
     pub keepalive: Option<Duration>,
-    /// The time that a close waits without progress: no message is acknowledged, and none is sent
-    /// for the first time. Three retransmission timeouts, if that is longer. An application may set
-    /// its own limit for a connection.
+    /// The time without progress after which a close gives up, but at least three retransmission
+    /// timeouts. Progress is the acknowledgement or the first transmission of a message. An
+    /// application may set its own limit for a connection.
     pub close_timeout: Duration,
-    /// The capacity for received messages, delivered or out of order, in bytes.
+    /// The capacity for received messages that the application has not read, in order or not, in
+    /// bytes.
     pub receive_buffer: usize,
     /// The capacity for the messages of all connections together, received or to be sent, in bytes.
     /// Once half of it is taken, each connection is limited to an equal share of the other half.
     /// [`SapEndpoint::share_budget`](crate::SapEndpoint::share_budget) limits several endpoints.
     pub memory_total: usize,
-    /// An approximate message is delivered incomplete if at least one in this number of its bytes
-    /// has arrived: otherwise peers that announce much and send little would occupy much memory.
+    /// An incomplete approximate message is delivered only if at least one in this number of its
+    /// bytes has arrived. Otherwise a peer that announces long messages and sends little of them
+    /// would occupy much memory.
     pub most_missing: usize,
     /// The capacity for messages to be sent or acknowledged, in bytes.
     pub send_buffer: usize,
     /// The capacity for sent approximate messages that are kept for repair, in bytes.
     pub repair_memory: usize,
-    /// The longest message in bytes, which goes in parts if it is longer than a datagram; 0: no
-    /// message goes in parts.
+    /// The longest message in bytes. A message longer than a datagram is segmented into parts. 0:
+    /// no message is segmented.
     pub max_message: usize,
     /// Adds a check to each block of approximate data, so that damage is located.
     pub block_checks: bool,
@@ -88,7 +90,8 @@ pub struct SapConfig {
     /// The maximum number of connections that the application has not accepted, half-open ones
     /// included.
     pub max_waiting: usize,
-    /// The number of half-open connections from which a ping needs a token.
+    /// The number of half-open connections from which on a ping must carry an address validation
+    /// token.
     pub free_half_open: usize,
     /// The maximum number of half-open connections.
     pub max_half_open: usize,

@@ -46,15 +46,15 @@ mod repair;
 mod timers;
 mod transmit;
 
-/// The memory of a connection without messages, in bytes: what it takes of the heap after its first
-/// packets, what its endpoint and its socket note of it, and what the allocator adds.
+/// The bytes charged for a connection without messages: its heap memory after the first packets,
+/// its entries in the endpoint and the socket, and the overhead of the allocator.
 pub(crate) const BASE: usize = 6144;
-/// The memory of a stream, and of an approximate message whose length is remembered.
+/// The bytes charged for a stream, and for the remembered length of an approximate message.
 const STREAM: usize = 96;
 const LENGTH: usize = 32;
 /// The number of approximate messages whose length is remembered.
 const LENGTHS: usize = 64;
-/// The number of messages that a queue has places for even if it is empty.
+/// The capacity in messages that an empty queue may keep.
 const LARGE: usize = 64;
 
 /// The state of a connection.
@@ -68,7 +68,7 @@ enum State {
     Closed,
 }
 
-/// A ping that waits for its answer.
+/// A connection attempt whose ping has not been answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Connecting {
     ping: SapPing,
@@ -80,7 +80,7 @@ struct Connecting {
     deadline: Instant,
 }
 
-/// The state of the end of this direction.
+/// The state of the FIN, which ends the sending direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FinState {
     /// The application may still send.
@@ -97,26 +97,26 @@ enum FinState {
 #[derive(Clone, Debug, Default)]
 struct Inbox {
     ready: VecDeque<Received>,
-    /// Approximate messages that are read newest first, and whether they are.
+    /// Approximate messages, if they are read newest first as `newest_first` says.
     fresh: VecDeque<Received>,
     newest_first: bool,
-    /// The number of those that were dropped unread for newer ones.
+    /// The number of approximate messages that were dropped unread for newer ones.
     displaced: u64,
     /// Messages of which parts have arrived.
     partial: Partial,
     orders: BTreeMap<u16, Order>,
     /// The number of approximate messages that have arrived, whole or in part.
     approximates: u32,
-    /// The lengths of the latest of them.
+    /// The lengths of the latest approximate messages.
     lengths: VecDeque<(Name, usize)>,
-    /// The approximate messages that have arrived, any of which may be sent again.
+    /// The approximate messages that have arrived, to detect retransmitted copies.
     news: News,
-    /// The size of everything that waits, in bytes.
+    /// The bytes charged for the messages in this inbox.
     bytes: usize,
-    /// The limit of `bytes`, and the rest of the memory of all connections.
+    /// The limit of `bytes`, and the memory that all connections have left.
     limit: usize,
     left: usize,
-    /// The room in the last acknowledgement.
+    /// The receive window that the last acknowledgement advertised, in bytes.
     advertised_room: usize,
 }
 
@@ -124,16 +124,17 @@ struct Inbox {
 #[derive(Clone, Copy, Debug, Default)]
 struct AckState {
     due: Option<Instant>,
-    /// Precise packets without an acknowledgement, and approximate ones without a report.
+    /// The received precise packets that are not acknowledged yet, and the approximate ones that
+    /// are not reported yet.
     precise: u32,
     approximate: u32,
-    /// The size of those precise packets in bytes.
+    /// The bytes of the precise packets that are not acknowledged yet.
     bytes: usize,
     /// The number of approximate packets received.
     total: u32,
 }
 
-/// The parameters in the ping or the accept of a peer.
+/// The transport parameters in the ping or the accept of a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Introduction {
     pub(crate) id: u32,
@@ -154,17 +155,17 @@ pub(crate) struct Connection {
     takes_parts: bool,
     /// The handshake of an encrypted connection attempt.
     initiator: Option<Initiator>,
-    /// The carrier's checksums cover no addresses, as those of the peer's last packet.
+    /// The carrier's checksums cover neither addresses nor ports, as in the peer's last packet.
     unbound: bool,
-    /// The knowledge about the links of the path.
+    /// The evidence that links of the path deliver damaged datagrams.
     trust: Trust,
-    /// The other address that the peer seems to have now.
+    /// The path validation of another address that the peer may have moved to.
     migration: Option<Migration>,
-    /// The answer to a challenge, and its destination.
+    /// The response to a path challenge, and its destination.
     response: Option<(SocketAddr, Bytes)>,
-    /// The source of the values of challenges.
+    /// The key from which the values of path challenges are derived.
     secret: [u8; 16],
-    /// The number of challenges sent.
+    /// The number of path challenges generated.
     challenges: u64,
     /// Bytes that each datagram adds to its body.
     datagram_overhead: usize,
@@ -177,22 +178,23 @@ pub(crate) struct Connection {
     reordering: Reordering,
     congestion: Congestion,
     pacer: Pacer,
-    /// The bytes of data sent since the last urgent packet.
+    /// The bytes of data sent since the last packet that requested an immediate acknowledgement.
     bytes_since_ack_request: usize,
     collisions: Collisions,
     path: PathSize,
-    /// The size of the peer's free receive buffer in bytes.
+    /// The receive window that the peer advertises, in bytes.
     peer_room: usize,
     sending: FinState,
     /// The peer has sent its FIN.
     peer_finished: bool,
-    /// The end of the peer's direction, until what was sent before has arrived or its time is over.
+    /// The peer's FIN, until the messages sent before it have arrived or their time is over.
     ending: Option<ending::Ending>,
-    /// The time at which the next packet counts as lost.
+    /// The time at which the next packet is declared lost (loss_time of RFC 9002).
     loss_at: Option<Instant>,
-    /// The number of consecutive timeouts.
+    /// The number of consecutive timeouts without an acknowledgement (pto_count of RFC 9002).
     timeouts: u32,
-    /// The number of packets that may exceed the window after a timeout.
+    /// The number of probe packets that a timeout permits beyond the congestion window (RFC 9002,
+    /// section 7.5).
     timeout_credit: u32,
     /// The time at which pacing permits the next packet.
     pace_at: Option<Instant>,
@@ -203,14 +205,14 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// The time of the last progress: a message sent for the first time, or acknowledged.
     progress_at: Instant,
-    /// The time that the handshake took, from its first packet to the answer.
+    /// The duration of the handshake, from its first packet to the answer.
     greeting: Option<Duration>,
-    /// Messages that were not delivered when it ended.
+    /// The messages that were not delivered when the connection ended.
     left: Undelivered,
     reset: Option<Reason>,
-    /// The application has closed it.
+    /// The application has closed the connection.
     released: bool,
-    /// The memory that the endpoint has charged for it.
+    /// The bytes that the endpoint has charged for the connection.
     charged: usize,
     events: VecDeque<SapEvent>,
 }
@@ -232,7 +234,8 @@ impl Connection {
             seal: None,
             takes_parts: false,
             initiator: None,
-            // Older peers do not know this form; the next ping has the other one.
+            // Older peers do not know checksums without addresses, so the next ping uses the other
+            // form.
             unbound: true,
             trust: Trust::default(),
             migration: None,
@@ -306,12 +309,12 @@ impl Connection {
         connection
     }
 
-    /// Notes the time from the accept to its answer.
+    /// Records the duration of the handshake, from the accept to its answer.
     pub(crate) fn note_greeting(&mut self, span: Duration) {
         self.greeting = Some(span);
     }
 
-    /// Creates a connection that a ping of `peer` asked for, whose accept was packet 0.
+    /// Creates the responder's side of a connection that `peer` requested. Its accept was packet 0.
     pub(crate) fn accept(
         now: Instant,
         config: SapConfig,
@@ -351,7 +354,7 @@ impl Connection {
         self.peer_id
     }
 
-    /// Notes that a datagram came from the peer whose header is damaged.
+    /// Records a datagram from the peer whose header is damaged.
     pub(crate) fn note_damage(&mut self) {
         self.trust.on_damage();
         if !self.is_paper() {
@@ -364,7 +367,7 @@ impl Connection {
         self.state == State::Open
     }
 
-    /// Returns whether it has ended and can be removed.
+    /// Returns whether the connection has ended and can be removed.
     pub(crate) fn is_gone(&self) -> bool {
         self.state == State::Closed && self.released && self.reset.is_none()
     }
@@ -374,7 +377,7 @@ impl Connection {
         !(self.inbox.ready.is_empty() && self.inbox.fresh.is_empty())
     }
 
-    /// Returns whether there is room for a message of the usual size.
+    /// Returns whether the send buffer has room for another message.
     pub(crate) fn is_writable(&self) -> bool {
         self.state != State::Closed && self.outbox.bytes < self.outbox.limit
     }
@@ -384,25 +387,25 @@ impl Connection {
         self.rtt.smoothed()
     }
 
-    /// Returns the time from which on the size of the path is as good as known.
+    /// Returns the time from which on the path MTU is unlikely to grow.
     pub(crate) fn path_settles_at(&self) -> Option<Instant> {
         self.path.settles_at(self.rtt.smoothed().unwrap_or(self.config.initial_timeout))
     }
 
-    /// Returns whether everything precise is acknowledged, and everything else sent and not to be
-    /// sent again.
+    /// Returns whether all precise messages are acknowledged, and no approximate one waits for its
+    /// transmission or retransmission.
     pub(crate) fn is_flushed(&self) -> bool {
         let Outbox { precise, approximate, repeatable, .. } = &self.outbox;
         precise.is_empty() && approximate.is_empty() && repeatable.is_empty()
     }
 
-    /// Returns whether the peer has acknowledged the end of this direction.
+    /// Returns whether the peer has acknowledged the FIN of this end.
     pub(crate) fn is_finished(&self) -> bool {
         self.sending == FinState::Acknowledged || self.state == State::Closed
     }
 
-    /// Returns the messages that are not acknowledged or not sent, or were not when the connection
-    /// ended.
+    /// Counts the messages that are not acknowledged or not sent. After the connection has ended,
+    /// the count is that at its end.
     pub(crate) fn undelivered(&self) -> Undelivered {
         if self.state == State::Closed {
             return self.left;
@@ -433,12 +436,13 @@ impl Connection {
         self.config.close_timeout = linger;
     }
 
-    /// Returns the time that a close waits without progress, which covers a long round trip.
+    /// Returns the time without progress after which a close gives up, which covers several round
+    /// trips.
     pub(crate) fn close_patience(&self) -> Duration {
         self.config.close_timeout.max(self.timeout() * 3)
     }
 
-    /// Notes progress, which extends a close.
+    /// Records progress, which postpones the deadline of a close.
     fn note_progress(&mut self, now: Instant) {
         self.progress_at = now;
         if self.released && self.deadline.is_some() && self.sending != FinState::Acknowledged {
@@ -446,8 +450,8 @@ impl Connection {
         }
     }
 
-    /// Returns the longest message in bytes, unless it is in ranges: that of the configuration, or
-    /// of this path if the peer does not take messages in parts.
+    /// Returns the longest message in bytes, unless its exact bytes are in ranges. The
+    /// configuration limits it, or the path MTU if the peer does not accept messages in parts.
     pub(crate) fn max_message(&self) -> usize {
         if self.takes_parts && self.config.max_message > 0 {
             return self.config.max_message;
@@ -455,7 +459,8 @@ impl Connection {
         self.max_whole()
     }
 
-    /// Returns the longest message that goes in one datagram, unless it is in ranges.
+    /// Returns the longest message that fits into one datagram, unless its exact bytes are in
+    /// ranges.
     pub(crate) fn max_whole(&self) -> usize {
         let room = self.path.size() - self.datagram_overhead;
         room - overhead(room, self.config.block_checks)
@@ -472,7 +477,7 @@ impl Connection {
         Some(received)
     }
 
-    /// Announces that the buffer has room again; the peer may have stopped because it was full.
+    /// Schedules a window update: the peer may have stopped because the receive buffer was full.
     pub(crate) fn announce_room(&mut self, now: Instant) {
         if self.is_open() && self.room() >= self.inbox.advertised_room + self.inbox.limit / 2 {
             self.ack.due = Some(now);
@@ -484,7 +489,7 @@ impl Connection {
         self.ack.due.is_some_and(|due| due <= now)
     }
 
-    /// Announces that no further message follows.
+    /// Ends the sending direction: a FIN follows the messages sent before.
     pub(crate) fn finish(&mut self) {
         if self.sending == FinState::Open {
             self.sending = FinState::Pending;
@@ -492,15 +497,14 @@ impl Connection {
     }
 
     //= S0.19
-    /// Ends the connection when everything precise is acknowledged, or after the close timeout
-    /// without progress.
+    /// Closes the connection after all precise messages are acknowledged, or after the close
+    /// timeout without progress.
     pub(crate) fn close(&mut self, now: Instant) {
         self.released = true;
         self.inbox.ready.clear();
         self.inbox.fresh.clear();
         self.inbox.partial = Partial::default();
-        // Messages that wait for earlier ones stay: they were acknowledged, and hold the order of
-        // others.
+        // Out-of-order messages stay: they are acknowledged already, and later ones depend on them.
         self.inbox.bytes = self.inbox.orders.values().map(Order::charge).sum();
         match self.state {
             State::Open => {
@@ -518,7 +522,7 @@ impl Connection {
         self.abort_because(Reason::Closed, reason);
     }
 
-    /// Ends the connection, whose place a new one takes.
+    /// Resets the connection to free its place for a new one.
     pub(crate) fn displace(&mut self) {
         self.events.push_back(SapEvent::Displaced);
         self.abort_because(Reason::Busy, CloseReason::TimedOut);
@@ -577,8 +581,8 @@ impl Connection {
         self.charged
     }
 
-    /// Returns the memory of what the connection notes of packets and messages that it does not
-    /// hold, in bytes.
+    /// Returns the bytes charged for the records of packets and messages that are not held
+    /// themselves.
     fn tables(&self) -> usize {
         let streams = self.inbox.orders.len() + self.outbox.numbers.len();
         let lengths = self.inbox.lengths.len() + self.inbox.partial.given_up();
@@ -586,8 +590,8 @@ impl Connection {
         messages + self.seen.charge() + self.sent.charge()
     }
 
-    /// Returns the number of parts that were dropped since the last call, since too little of
-    /// their messages arrived.
+    /// Returns the number of parts dropped since the last call because too little of their messages
+    /// arrived.
     pub(crate) fn take_incomplete(&mut self) -> u64 {
         core::mem::take(&mut self.inbox.partial.dropped)
     }
@@ -603,7 +607,8 @@ impl Connection {
         }
     }
 
-    /// Returns the time by which a packet may come later than usual; `None` if all come in order.
+    /// Returns how much later than usual a reordered packet may arrive; `None` if packets arrive in
+    /// order.
     fn extra(&self) -> Option<Duration> {
         self.reordering.extra(self.rtt.smoothed()?)
     }
@@ -623,7 +628,7 @@ impl Connection {
         self.events.pop_front()
     }
 
-    /// Reports once that a message can be read.
+    /// Reports that a message can be read, if none could before.
     fn tell_readable(&mut self) {
         if self.inbox.ready.len() + self.inbox.fresh.len() == 1 {
             self.events.push_back(SapEvent::Readable);
@@ -641,7 +646,8 @@ impl Connection {
             self.inbox.lengths.push_back((name, received.data.len()));
         }
         if self.released {
-            // The application does not read it, and it must not block other messages of the peer.
+            // The application no longer reads, and the message must not block later ones of the
+            // peer.
             return;
         }
         let inbox = &mut self.inbox;

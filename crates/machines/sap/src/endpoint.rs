@@ -30,7 +30,8 @@ use address_quota::AddressQuota;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
-/// The silence after which an unauthenticated report of a closed port is believed.
+/// The time without a response of the peer after which a report of a closed port is believed: ICMP
+/// is not authenticated.
 const REFUSED: Duration = Duration::from_secs(2);
 
 /// The number of dropped datagrams by reason.
@@ -54,13 +55,13 @@ pub struct SapEndpoint {
     secret: Secret,
     key: Option<SharedKey>,
     listening: bool,
-    /// Each on its own: a place in the tree that nothing takes is as large as what may take it.
+    /// Boxed, because the unused slots of a B-tree node are as large as the used ones.
     connections: BTreeMap<u32, Box<Connection>>,
     /// Connections by the peer's address and connection id.
     peers: BTreeMap<(SocketAddr, u32), u32>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
-    /// The places that the connections of each address take.
+    /// The number of connections of each address, and its limit.
     address_quota: AddressQuota,
     /// Connections that may have something to send.
     ready: BTreeSet<u32>,
@@ -69,15 +70,15 @@ pub struct SapEndpoint {
     answers: VecDeque<OutgoingDatagram>,
     events: VecDeque<(ConnectionId, SapEvent)>,
     drops: DropCounts,
-    /// The memory of all connections, and that of all endpoints that share it.
+    /// The memory budget of this endpoint, and the one that it shares with others.
     budget: SapBudget,
     shared: Option<SapBudget>,
-    /// The bytes that the connections are charged.
+    /// The bytes charged for all connections.
     held: usize,
-    /// Connections that gave way for their memory, and when: they have it until the application
-    /// learns of it.
+    /// Connections that were reset to free memory, and when. Each keeps its memory until the
+    /// application learns of the end.
     leaving: VecDeque<(Instant, u32)>,
-    /// The time from which on others that may give way for their memory are searched again.
+    /// The earliest time of the next search for connections that can be reset to free memory.
     search_at: Instant,
     /// Connections that have changed since a driver asked.
     changed: BTreeSet<u32>,
@@ -160,7 +161,7 @@ impl SapEndpoint {
         self.budgets().for_each(SapBudget::enter);
     }
 
-    /// Charges a connection its present memory; nothing after it has ended.
+    /// Replaces the charge of a connection; `after` is 0 when the connection is removed.
     fn charge(&mut self, before: usize, after: usize) {
         if before != after {
             self.held = self.held + after - before;
@@ -168,12 +169,12 @@ impl SapEndpoint {
         }
     }
 
-    /// Accepts connections from now on, or refuses them.
+    /// Sets whether the endpoint accepts connections or refuses them.
     pub fn listen(&mut self, listening: bool) {
         self.listening = listening;
     }
 
-    /// Returns whether it accepts connections.
+    /// Returns whether the endpoint accepts connections.
     #[must_use]
     pub fn is_listening(&self) -> bool {
         self.listening
@@ -242,7 +243,7 @@ impl SapEndpoint {
         Ok(())
     }
 
-    /// Announces the end of this direction once everything before it is acknowledged.
+    /// Ends the sending direction: a FIN is sent once everything before it is acknowledged.
     pub fn finish(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.finish();
@@ -250,7 +251,7 @@ impl SapEndpoint {
         }
     }
 
-    /// Closes a connection in order, within [`SapConfig::close_timeout`], and then frees its
+    /// Closes a connection gracefully, within [`SapConfig::close_timeout`], and then frees its
     /// memory.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
@@ -279,8 +280,8 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
-    /// Takes an error of the operating system: a datagram of `size` bytes to `address` exceeds the
-    /// MTU of the interface. The search for the path MTU skips such sizes.
+    /// Handles the error `EMSGSIZE` of the operating system: a datagram of `size` bytes to
+    /// `address` exceeds the MTU of the interface. The search for the path MTU skips such sizes.
     pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
         let to = self.connections.iter_mut().filter(|(_, it)| it.peer() == address);
         let changed = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
@@ -288,8 +289,8 @@ impl SapEndpoint {
         changed.into_iter().for_each(|id| self.touch(id));
     }
 
-    /// Takes the word of the operating system that no program receives at `address`: ends
-    /// connection attempts to it, and connections whose peer has been silent for long.
+    /// Handles the error `ECONNREFUSED` of the operating system: the port at `address` is closed.
+    /// Ends connection attempts to it, and connections whose peer has not responded for long.
     pub fn handle_refused(&mut self, now: Instant, address: SocketAddr) {
         let gone = |it: &Connection| {
             let silent = it.silence(now).is_some_and(|span| span >= REFUSED);
@@ -300,8 +301,7 @@ impl SapEndpoint {
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::PortClosed));
     }
 
-    /// Returns for how long the peer has been silent although data wait for its answer; `None`
-    /// while it answers.
+    /// Returns for how long the peer has left retransmissions unanswered; `None` while it responds.
     #[must_use]
     pub fn silence(&self, now: Instant, id: ConnectionId) -> Option<Duration> {
         self.connections.get(&id.0)?.silence(now)
@@ -447,7 +447,7 @@ impl SapEndpoint {
     /// Notes that a datagram with a damaged header came from `from`.
     fn note_damage(&mut self, from: SocketAddr) {
         let accepted = self.peers.range((from, 0)..=(from, u32::MAX)).next().map(|(_, id)| *id);
-        // An endpoint that has connected has this one only.
+        // An endpoint that has connected has only one connection.
         let begun = self.connections.keys().next().copied();
         for id in [accepted, begun].into_iter().flatten() {
             let connection = self.connections.get_mut(&id).filter(|it| it.peer() == from);
@@ -529,13 +529,13 @@ impl SapEndpoint {
         self.connections.get(&id.0).is_some_and(|it| it.is_readable())
     }
 
-    /// Returns whether a connection has room for a message of the usual size.
+    /// Returns whether the send buffer of a connection has room for another message.
     #[must_use]
     pub fn is_writable(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_some_and(|it| it.is_writable())
     }
 
-    /// Returns whether everything precise is acknowledged, and everything else sent.
+    /// Returns whether all precise messages are acknowledged, and all others are sent.
     #[must_use]
     pub fn is_flushed(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(|it| it.is_flushed())
@@ -548,71 +548,71 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or((0, 0), |it| it.approximate_progress())
     }
 
-    /// Returns the time within which the peer's report of an approximate message usually comes;
-    /// `None` if it sends none, as in the paper profile.
+    /// Returns the time within which the peer usually reports an approximate message; `None` if it
+    /// sends no reports, as in the paper profile.
     #[must_use]
     pub fn report_within(&self, id: ConnectionId) -> Option<Duration> {
         self.connections.get(&id.0)?.report_within()
     }
 
-    /// Returns whether the peer has acknowledged the end of this direction.
+    /// Returns whether the peer has acknowledged the FIN of this end.
     #[must_use]
     pub fn is_finished(&self, id: ConnectionId) -> bool {
         self.connections.get(&id.0).is_none_or(|it| it.is_finished())
     }
 
-    /// Returns the messages that the peer may not have; of a connection that has ended, those at
-    /// its end.
+    /// Counts the messages that the peer may not have received. After the connection has ended, the
+    /// count is that at its end.
     #[must_use]
     pub fn undelivered(&self, id: ConnectionId) -> Undelivered {
         self.connections.get(&id.0).map_or_else(Undelivered::default, |it| it.undelivered())
     }
 
-    /// Returns the time at which to stop waiting for the end of this direction, unless there is
-    /// progress before: an acknowledgement of something new, or data sent for the first time.
+    /// Returns the time at which to stop waiting for the acknowledgement of the FIN. Progress
+    /// postpones it: a new acknowledgement, or data sent for the first time.
     #[must_use]
     pub fn gives_up_at(&self, id: ConnectionId) -> Option<Instant> {
         self.connections.get(&id.0).map(|it| it.gives_up_at())
     }
 
-    /// Sends and delivers the approximate messages of a connection newest first, and drops the
-    /// oldest of them instead of reporting a full buffer; or keeps the order of sending, as by
-    /// default.
+    /// Sets whether approximate messages of a connection are sent and delivered newest first. If
+    /// so, a full buffer drops the oldest ones instead of rejecting new ones. By default they keep
+    /// the order of sending.
     pub fn set_newest_first(&mut self, id: ConnectionId, newest_first: bool) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_newest_first(newest_first);
         }
     }
 
-    /// Sets how long approximate messages of a connection that were lost are sent again, from their
-    /// first transmission on; zero, the default, if they are sent once. It is for messages that are
-    /// sent afterwards, unless the newest goes first, and each is sent three times at most if that
-    /// takes longer.
+    /// Sets how long lost approximate messages of a connection are retransmitted, counted from
+    /// their first transmission; zero, the default, means never. The setting applies to messages
+    /// sent afterwards, and not if the newest are sent first. Each lost message has three
+    /// transmissions even if they take longer.
     pub fn set_lateness(&mut self, id: ConnectionId, lateness: Duration) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_lateness(lateness);
         }
     }
 
-    /// Sends approximate messages of a connection that were lost again beyond their lateness
-    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
-    /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
-    /// a transfer slow and damages nothing. Progress is a message that is sent for the first time
-    /// or acknowledged; whatever there is of it, each is given up after six times this time. Zero
-    /// by default.
+    /// Retransmits lost approximate messages of a connection beyond their lateness
+    /// ([`set_lateness`](Self::set_lateness)). This ends after `patience` without progress, or if
+    /// anything arrives damaged. On a path without damage, losses come from full queues: the
+    /// transfer is slow, but can be completed. Progress is the first transmission or the
+    /// acknowledgement of a message. Each message is given up after six times `patience` in any
+    /// case. Zero by default.
     pub fn set_patience_with_queues(&mut self, id: ConnectionId, patience: Duration) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_patience_with_queues(patience);
         }
     }
 
-    /// Returns whether all approximate messages of a stream arrived, of those that are sent again
-    /// if they were lost; `None` while that is open. The account begins anew with the answer.
+    /// Returns whether all retransmittable approximate messages of a stream have arrived; `None`
+    /// while some are outstanding. An answer resets the count.
     pub fn take_fate(&mut self, id: ConnectionId, stream: u16) -> Option<bool> {
         self.connections.get_mut(&id.0)?.take_fate(stream)
     }
 
-    /// Returns the number of approximate messages of a connection that gave way to newer ones
+    /// Returns the numbers of approximate messages of a connection that were dropped for newer ones
     /// ([`set_newest_first`](Self::set_newest_first)): before they were sent, and before they were
     /// read.
     #[must_use]
@@ -634,24 +634,23 @@ impl SapEndpoint {
         self.connections.get(&id.0).map_or(self.config.close_timeout, |it| it.close_patience())
     }
 
-    /// Returns the longest message that a connection accepts, in bytes. If the peer does not take
-    /// messages in parts, it is the longest for the path, unless it is in ranges, and path MTU
-    /// discovery may raise it.
+    /// Returns the longest message that a connection accepts, in bytes. If the peer does not accept
+    /// messages in parts, the path MTU limits it, and path MTU discovery may raise it. Messages
+    /// with exact ranges may have a lower limit.
     #[must_use]
     pub fn max_message(&self, id: ConnectionId) -> usize {
         self.connections.get(&id.0).map_or(0, |it| it.max_message())
     }
 
-    /// Returns the longest message of a connection that goes in one datagram now, in bytes, unless
-    /// it is in ranges; path MTU discovery may raise it.
+    /// Returns the longest message of a connection that fits into one datagram now, in bytes. Path
+    /// MTU discovery may raise it. Messages with exact ranges may have a lower limit.
     #[must_use]
     pub fn max_whole(&self, id: ConnectionId) -> usize {
         self.connections.get(&id.0).map_or(0, |it| it.max_whole())
     }
 
-    /// Returns the time from which on the size of a connection's path is as good as known: a longer
-    /// datagram would have been answered. `None` before it was sent; there is none without a
-    /// connection.
+    /// Returns the time from which on the path MTU of a connection is unlikely to grow: an answer
+    /// to the last probe would have arrived. `None` before the probe was sent.
     #[must_use]
     pub fn path_settles_at(&self, id: ConnectionId) -> Option<Instant> {
         let connection = self.connections.get(&id.0);

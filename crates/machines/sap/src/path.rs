@@ -6,18 +6,19 @@ use windfall_base::{Duration, Instant};
 
 use crate::event::Dropped;
 
-/// Common sizes inside UDP and IPv6: narrow links of IPv4, the least MTU of IPv6, Ethernet, 802.11,
-/// jumbo frames, loopback.
+/// Common datagram sizes to probe, inside UDP and IPv6: narrow links of IPv4, the least MTU of
+/// IPv6, Ethernet, 802.11, jumbo frames, loopback.
 const STEPS: [usize; 10] = [752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
-/// The size inside UDP that a path of IPv4 carries which does not carry the base size: every host
-/// takes 576 bytes (RFC 1122, section 3.3.2). RFC 8899 calls it MIN_PLPMTU.
+/// The size inside UDP for an IPv4 path that does not carry the base size: every host accepts 576
+/// bytes (RFC 1122, section 3.3.2). RFC 8899 calls it MIN_PLPMTU.
 const LEAST_V4: usize = 548;
-/// The size that is probed first. An interface refuses a longer one than it carries at once, so
-/// that this takes no longer than to begin with the least one.
+/// The size that is probed first. An interface with a smaller MTU rejects the probe at once, so a
+/// smaller first size would save no time.
 const FIRST: usize = 2240;
-/// The bytes by which the header of IPv4 is shorter than that of IPv6, which datagrams have more.
+/// The bytes by which the IPv4 header is shorter than that of IPv6. Datagrams over IPv4 may be
+/// longer by as much.
 const SHORTER_V4: usize = 20;
-/// The number of probes of one size before it counts as too large.
+/// The number of probes of one size before it counts as too large (MAX_PROBES of RFC 8899).
 const TRIALS: u8 = 3;
 /// The minimum interval between probes of one size.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -28,18 +29,18 @@ const ANSWER: Duration = Duration::from_millis(10);
 /// The time after which a search that has ended begins again, since the path may have changed
 /// (RFC 8899, section 5.1.1, PMTU_RAISE_TIMER).
 const RAISE: Duration = Duration::from_secs(600);
-/// The number of lost datagrams that make the size doubtful, if shorter ones arrive and none as
-/// long does.
+/// The number of lost datagrams from which on a black hole is suspected, if shorter datagrams
+/// arrive and none as long does.
 const LOSSES: usize = 3;
 
-/// Checks the largest datagram that a peer takes, as its ping or accept states it: no connection
-/// goes with less than every path carries.
+/// Checks the largest datagram that a peer accepts, as its ping or accept states it. It must not be
+/// below the size that every path carries.
 pub(crate) fn check_largest(stated: u16) -> Result<(), Dropped> {
     if usize::from(stated) < LEAST_V4 { Err(Dropped::Malformed) } else { Ok(()) }
 }
 
-/// Returns the largest datagram that an end states, of which it sends none above `most`: hosts take
-/// the least one, by fragments where the path is narrower.
+/// Returns the largest datagram that this end states to accept, if it sends none above `most`. The
+/// value is never below the minimum, which every host accepts, in fragments if necessary.
 pub(crate) fn stated_largest(most: usize) -> u16 {
     u16::try_from(most.max(LEAST_V4)).unwrap_or(u16::MAX)
 }
@@ -48,7 +49,7 @@ pub(crate) fn stated_largest(most: usize) -> u16 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathSize {
     base: usize,
-    /// The size to use where the base size is too long.
+    /// The size to use if the path does not carry the base size (MIN_PLPMTU of RFC 8899).
     least: usize,
     /// The size of the longest datagram that has arrived since the size was last reduced.
     carried: usize,
@@ -56,7 +57,7 @@ pub(crate) struct PathSize {
     most: usize,
     /// Added to each of the common sizes.
     more: usize,
-    /// The least size that has failed.
+    /// The smallest size whose probes were lost.
     failed: usize,
     trials: u8,
     /// The time of the next probe; `None` while no search is active.
@@ -65,11 +66,12 @@ pub(crate) struct PathSize {
     asked: Instant,
     /// The time at which a search that has ended begins again.
     raise: Option<Instant>,
-    /// The sizes of lost datagrams, since which none as long has arrived; 0 is a free place.
+    /// The sizes of lost datagrams, each until a datagram as long arrives; 0 marks a free slot.
     lost: [usize; LOSSES],
-    /// A datagram shorter than those has arrived since.
+    /// A datagram shorter than the lost ones has arrived since.
     passes: bool,
-    /// The size whose probes decide whether the path has shrunk.
+    /// The size at which a black hole is suspected: its probes decide whether the path MTU has
+    /// shrunk.
     doubted: Option<usize>,
 }
 
@@ -114,15 +116,15 @@ impl PathSize {
         self.search_at(now, now);
     }
 
-    /// Plans the next probe of the search for `at`, or the next search if no size is left.
+    /// Schedules the next probe of the search at `at`, or the next search if no size is left.
     fn search_at(&mut self, now: Instant, at: Instant) {
         self.due = self.candidate().map(|_| at);
         let is_over = self.due.is_none() && self.now < self.most;
         self.raise = is_over.then(|| self.raise.unwrap_or(now + RAISE));
     }
 
-    /// Returns the time from which on the size is as good as known: an answer to the last probe
-    /// would have come. `None` before that probe.
+    /// Returns the time from which on the size is unlikely to grow: an answer to the last probe
+    /// would have arrived. `None` before that probe.
     pub(crate) fn settles_at(&self, round_trip: Duration) -> Option<Instant> {
         match (self.due, self.trials) {
             (None, _) => Some(Instant::START),
@@ -166,7 +168,7 @@ impl PathSize {
         size
     }
 
-    /// Raises the size after a probe of `size` was acknowledged; returns whether it was smaller.
+    /// Raises the size after a probe of `size` was acknowledged; returns whether it has grown.
     pub(crate) fn arrived(&mut self, now: Instant, size: usize) -> bool {
         let is_larger = size > self.now;
         if is_larger {
@@ -189,8 +191,9 @@ impl PathSize {
         }
     }
 
-    /// Notes that a datagram of `size` bytes was lost. If several were, while shorter ones arrive,
-    /// probes decide whether the path has shrunk, the first after `wait` (RFC 8899, section 4.3).
+    /// Notes that a datagram of `size` bytes was lost. If several such datagrams are lost while
+    /// shorter ones arrive, a black hole is suspected. Probes decide whether the path MTU has
+    /// shrunk, the first of them after `wait` (RFC 8899, section 4.3).
     pub(crate) fn on_loss(&mut self, now: Instant, size: usize, wait: Duration) {
         if size <= self.least {
             return;
@@ -206,13 +209,13 @@ impl PathSize {
         }
     }
 
-    /// Returns whether no probe of a doubtful size was answered in time: a smaller size is needed.
+    /// Returns whether all probes of a suspected size were lost: the path MTU must be reduced.
     pub(crate) fn has_shrunk(&self, now: Instant) -> bool {
         self.doubted.is_some() && self.trials == TRIALS && self.due.is_some_and(|due| due <= now)
     }
 
-    /// Leaves out `size`, which the interface does not carry, if the search is for it; returns
-    /// whether it was. If it is in use, the path has shrunk.
+    /// Excludes `size`, which exceeds the MTU of the interface, from the search; returns whether
+    /// anything changes. If datagrams as long as `size` are in use, the path MTU has shrunk.
     pub(crate) fn refuse(&mut self, size: usize) -> bool {
         if size <= self.now && size > self.least {
             self.doubted = Some(size);
@@ -258,8 +261,8 @@ impl PathSize {
         self.search(now);
     }
 
-    /// Returns the next size to probe: the least one from the first on, or else the greatest one
-    /// below it.
+    /// Returns the next size to probe: the smallest one that is at least [`FIRST`], or else the
+    /// largest one below it.
     fn candidate(&self) -> Option<usize> {
         let first = FIRST + self.more;
         let open = STEPS.map(|step| (step + self.more).min(self.most)).into_iter();

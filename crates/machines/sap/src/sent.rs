@@ -8,11 +8,12 @@ use windfall_wire_net::sap::SapAck;
 use crate::numbers::listed;
 use crate::optimistic_ack_guard::Skips;
 
-/// The number of later packets that arrive before a missing one counts as lost.
+/// The number of later packets that arrive before a missing one is declared lost (kPacketThreshold
+/// of RFC 9002).
 const THRESHOLD: u64 = 3;
-/// The bytes that a packet takes that is remembered.
+/// The bytes charged for a remembered packet.
 const PACKET: usize = 96;
-/// The number of packets given up that are remembered.
+/// The number of packets declared lost that are remembered, to detect spurious losses.
 const REMEMBERED: usize = 1024;
 
 /// The contents of a packet, for retransmission.
@@ -25,11 +26,11 @@ pub(crate) enum Load {
         /// All its bytes are exact.
         is_exact: bool,
     },
-    /// The approximate datagram with this key, which is sent again if it was lost.
+    /// The approximate datagram with this key, which is retransmitted if it is lost.
     Repeatable(u64),
     /// The request for repair with this key.
     Request(u64),
-    /// The end of this direction.
+    /// The FIN of this direction.
     Fin,
     /// A keepalive probe.
     Probe,
@@ -48,7 +49,7 @@ pub(crate) struct SentPacket {
     pub(crate) size: usize,
     /// The contents of the packet.
     pub(crate) load: Load,
-    /// It follows one whose arrival is reported at once.
+    /// The packet directly follows one that requests an immediate report.
     pub(crate) is_behind: bool,
 }
 
@@ -59,13 +60,14 @@ pub(crate) struct Outcome {
     pub(crate) arrived: Vec<SentPacket>,
     /// Packets whose exact bytes arrived damaged.
     pub(crate) damaged: Vec<SentPacket>,
-    /// Packets among these that arrived after later ones.
+    /// Packets among `arrived` that arrived after packets with higher numbers.
     pub(crate) overtaken: Vec<SentPacket>,
-    /// Packets that counted as lost, and have arrived all the same.
+    /// Packets that were declared lost and have arrived nevertheless.
     pub(crate) late: Vec<SentPacket>,
-    /// The time of transmission of the largest one, if it is new.
+    /// The time of transmission of the largest acknowledged packet, if it is newly acknowledged: an
+    /// RTT sample (RFC 9002, section 5.1).
     pub(crate) sample: Option<Instant>,
-    /// A packet is acknowledged that was never sent.
+    /// The acknowledgement lists a packet number that was never sent.
     pub(crate) forged: bool,
 }
 
@@ -79,14 +81,15 @@ pub(crate) struct Sent {
     in_flight: usize,
     count: usize,
     last_at: Option<Instant>,
-    /// The latest packets that counted as lost: they may still arrive.
+    /// The latest packets that were declared lost: they may still arrive.
     given_up: BTreeMap<u64, SentPacket>,
-    /// The numbers that are left out; none in the paper profile.
+    /// The packet numbers that are skipped on purpose; `None` in the paper profile.
     skips: Option<Skips>,
 }
 
 impl Sent {
-    /// Creates an empty one, which leaves out numbers that depend on the key, if there is one.
+    /// Creates an empty record, which skips unpredictable packet numbers if there is a key for
+    /// them.
     pub(crate) fn new(skips: Option<[u8; 16]>) -> Self {
         Self { skips: skips.map(Skips::new), ..Self::default() }
     }
@@ -96,7 +99,7 @@ impl Sent {
         self.first + self.packets.len() as u64
     }
 
-    /// Records the next packet; `None` if it is not acknowledged.
+    /// Records the next packet; `None` if it is not ack-eliciting.
     pub(crate) fn push(&mut self, now: Instant, packet: Option<(usize, Load)>, is_behind: bool) {
         let number = self.next();
         let packet =
@@ -141,12 +144,12 @@ impl Sent {
         self.count == 0
     }
 
-    /// Returns when the last packet was sent that should be acknowledged.
+    /// Returns when the last ack-eliciting packet was sent, while any is in flight.
     pub(crate) fn last_at(&self) -> Option<Instant> {
         self.last_at.filter(|_| !self.is_empty())
     }
 
-    /// Returns whether an approximate message was sent last of those in flight.
+    /// Returns whether the last packet in flight carries an approximate message.
     pub(crate) fn is_last_approximate(&self) -> bool {
         let last = self.packets.iter().rev().flatten().next();
         last.is_some_and(|packet| {
@@ -204,8 +207,8 @@ impl Sent {
         outcome
     }
 
-    /// Removes the packets that count as lost now; also returns when the next one will. A packet
-    /// may be `reordering` older than a later one that has arrived, or three numbers behind it if
+    /// Removes the packets that are lost by now, and returns when the next one will be (RFC 9002,
+    /// section 6.1). `reordering` is the time threshold; the packet threshold applies only while
     /// packets arrive `in_order`.
     pub(crate) fn lost(
         &mut self,
@@ -231,14 +234,14 @@ impl Sent {
         (lost, next)
     }
 
-    /// Removes the oldest `count` packets as lost.
+    /// Declares the oldest `count` packets lost and removes them.
     pub(crate) fn give_up(&mut self, count: usize) -> Vec<SentPacket> {
         let oldest = self.packets.iter().flatten().take(count).map(|packet| packet.number);
         let oldest = oldest.collect();
         self.give_up_all(oldest)
     }
 
-    /// Removes the packets as lost that `is_lost` names.
+    /// Declares the packets lost for which `is_lost` holds, and removes them.
     pub(crate) fn give_up_if(&mut self, is_lost: impl Fn(&SentPacket) -> bool) -> Vec<SentPacket> {
         let named = self.packets.iter().flatten().filter(|packet| is_lost(packet));
         let named = named.map(|packet| packet.number).collect();

@@ -23,19 +23,19 @@ use crate::sent::{Load, Outcome, SentPacket};
 
 /// The maximum number of approximate packets between two reports to the sender.
 const REPORT: u32 = 64;
-/// The number of bytes of precise packets after which an acknowledgement is due, however few the
-/// packets: a window may hold only as many long ones as a kernel buffers.
+/// The bytes of precise packets after which an acknowledgement is due, whatever their number: a
+/// window that fits into a kernel's buffers may hold few long datagrams.
 const MUCH: usize = 128 << 10;
-/// The length of the value of a challenge.
+/// The length of the value of a path challenge.
 const VALUE: usize = 8;
-/// The distance of a packet from those received at which it is none of the peer's.
+/// The distance beyond the received packet numbers from which on a packet is not the peer's.
 const FAR: u64 = 1 << 20;
 /// The longest delay of a report, as a multiple of the acknowledgement delay.
 const REPORT_DELAY: u64 = 2;
 
 impl Connection {
-    /// Processes a packet with an intact header; `intact` tells whether its exact bytes are intact
-    /// too, `meta` what is known of its datagram.
+    /// Processes a packet with an intact header; `intact` says whether its exact bytes are intact
+    /// too, and `meta` describes its datagram.
     pub(crate) fn handle_packet(
         &mut self,
         now: Instant,
@@ -85,14 +85,14 @@ impl Connection {
         };
         let packet = opened.as_ref().unwrap_or(packet);
         self.heard_at = now;
-        // A whole datagram has neither form.
+        // A datagram under the system's own checksum does not show which form the peer uses.
         if !meta.whole {
             self.unbound = meta.unbound;
         }
         if elsewhere {
             self.consider(now, meta.from, HEADER_LEN + packet.body.len());
         }
-        // A packet without room stays unacknowledged and is retransmitted.
+        // A packet that finds no room stays unacknowledged, so that the peer retransmits it.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         let outcome = self.dispatch(now, packet, meta);
         // A duplicate or late packet has arrived as well, and is acknowledged.
@@ -106,7 +106,7 @@ impl Connection {
         let urgent = packet.header.flags & flags::URGENT != 0;
         let approximate = packet.header.flags & flags::APPROXIMATE != 0;
         if approximate && packet.header.kind == SapKind::Data {
-            // The missing packet may have been urgent, and its sender waits for the report.
+            // A gap is reported at once: the missing packet may have requested a report.
             self.expect_report(now, urgent || !in_turn);
         } else {
             self.expect_ack(now, packet, urgent || !in_turn);
@@ -146,7 +146,8 @@ impl Connection {
                 Ok(())
             }
             SapKind::Reset => {
-                // Only the acknowledgement of the FIN may be missing.
+                // If this end has sent everything, only the acknowledgement of its FIN may be
+                // missing.
                 let orderly = self.has_said_all();
                 let reason = match body().first().map(|byte| Reason::from_byte(*byte)) {
                     Some(Reason::Closed) | None if orderly => CloseReason::Closed,
@@ -163,7 +164,7 @@ impl Connection {
                 Ok(())
             }
             SapKind::Challenge => {
-                // Only the value is sent back, and the rest of its buffer is not kept.
+                // Copies the value, so that it does not keep the whole receive buffer.
                 let body = body();
                 let value = body.first_chunk::<VALUE>().ok_or(Dropped::Malformed)?;
                 self.response = Some((meta.from, Bytes::copy_from_slice(value)));
@@ -212,12 +213,13 @@ impl Connection {
                     },
                 );
                 self.seen.insert(now, u64::from(packet.header.number));
-                // Its acknowledgement ends the half-open state at the peer.
+                // The probe acknowledges the accept, which ends the half-open state at the peer.
                 self.probe_due = true;
                 self.events.push_back(SapEvent::Connected);
                 Ok(())
             }
-            // One token is enough: forged retries must not cause further pings.
+            // Only one retry is processed (RFC 9000, section 17.2.5.2): forged ones must not cause
+            // further pings.
             SapKind::Retry if connecting.ping.token.is_empty() => {
                 let token = &body[..body.len().min(MAX_TOKEN)];
                 connecting.ping.token = Bytes::copy_from_slice(token);
@@ -278,7 +280,7 @@ impl Connection {
         }
     }
 
-    /// Returns the order of a stream of precise messages, unless it is one too many.
+    /// Returns the reordering state of a precise stream, unless the stream exceeds the limit.
     pub(super) fn order(&mut self, stream: u16) -> Result<&mut Order, Dropped> {
         let known = self.inbox.orders.contains_key(&stream);
         if !known && self.inbox.orders.len() >= self.config.max_streams {
@@ -287,8 +289,8 @@ impl Connection {
         Ok(self.inbox.orders.entry(stream).or_default())
     }
 
-    /// Delivers a whole precise message, or keeps it until those before it have arrived; `room`
-    /// tells whether there is room for it.
+    /// Delivers a whole precise message, or keeps it until all earlier ones have arrived. `room`
+    /// says whether the receive buffer has room for it.
     pub(super) fn place_precise(
         &mut self,
         (stream, number): Name,
@@ -307,8 +309,8 @@ impl Connection {
                 self.inbox.bytes += size;
             }
             Placed::Next => {
-                // A full buffer must not block the one message that all others wait for, but an
-                // application that does not read must stop its sender.
+                // A full buffer must not block the next message in order, which all others wait
+                // for. But if the application does not read, flow control must stop the sender.
                 if !(room || waits && enough) {
                     return Err(Dropped::NoRoom);
                 }
@@ -342,8 +344,8 @@ impl Connection {
         self.ack_by(if wait { now } else { now + self.config.ack_delay });
     }
 
-    /// Schedules the report of an approximate packet. It is not retransmitted, but the sender's
-    /// congestion window needs to learn what the path carries.
+    /// Schedules the report of an approximate packet. Such a packet is not retransmitted, but the
+    /// sender's congestion controller needs to know what the path delivers.
     fn expect_report(&mut self, now: Instant, urgent: bool) {
         if self.is_paper() {
             return;
@@ -388,7 +390,8 @@ impl Connection {
             self.path.on_arrival(now, packet.size);
             self.handle_arrival(now, packet);
         }
-        // The header arrived, so the path had room: no sign of congestion, and it carries the size.
+        // The packet arrived, although damaged: no sign of congestion, and the path carries its
+        // size.
         for packet in outcome.damaged {
             self.path.on_arrival(now, packet.size);
             match packet.load {
@@ -401,7 +404,7 @@ impl Connection {
         self.settle(now);
     }
 
-    /// Learns the reordering of the path from packets that arrived after later ones.
+    /// Measures the reordering of the path by packets that arrived after later ones.
     fn watch_order(&mut self, now: Instant, outcome: &Outcome) {
         self.reordering.on_arrivals(outcome.arrived.len());
         let usual = self.rtt.usual();
@@ -409,7 +412,7 @@ impl Connection {
             let took = now.saturating_since(packet.at);
             self.reordering.observe(took.saturating_sub(usual.unwrap_or(took)));
         }
-        // The others are earlier than most.
+        // Of several reordered packets, only the one sent last gives an RTT sample.
         if let Some(packet) = outcome.overtaken.iter().max_by_key(|packet| packet.number)
             && outcome.sample.is_none()
         {
@@ -417,7 +420,7 @@ impl Connection {
         }
     }
 
-    /// Handles the acknowledgement of a packet that counted as lost.
+    /// Handles the acknowledgement of a packet that was declared lost: the loss was spurious.
     fn handle_late(&mut self, now: Instant, packet: SentPacket) {
         if !matches!(packet.load, Load::Trial(_)) {
             self.collisions.on_late(packet.is_behind);
@@ -426,8 +429,9 @@ impl Connection {
         match packet.load {
             Load::Precise(name) => {
                 let outbox = &mut self.outbox;
-                // It need not go again. If it has, its copy is of no use: where the timeout is
-                // shorter than the round trip each copy counts as lost before its answer comes.
+                // The message need not be retransmitted. If it was, its copy must not be waited
+                // for: if the timeout is shorter than the round trip, each copy is declared lost
+                // before its acknowledgement arrives.
                 if let Some(place) = outbox.lost.iter().position(|it| *it == name) {
                     outbox.lost.remove(place);
                 } else {

@@ -1,10 +1,10 @@
-//! A peer whose address or port changes, and one that falls silent (RFC 9000, section 9).
+//! Connection migration (RFC 9000, section 9), and peers that stop responding.
 //!
-//! A packet from elsewhere that can only be the peer's next one makes this end examine its address:
-//! the connection follows the peer once a challenge to the new address was answered. Without
-//! encryption the packet has no other effect, since anyone could send one like it, and the old
-//! address is challenged too: while it answers, the connection stays there. An authentic packet is
-//! the peer's wherever it comes from, so it is processed.
+//! A packet from another address that can only be the peer's next one starts path validation (RFC
+//! 9000, section 8.2). The connection migrates after the new address has answered a challenge.
+//! Without encryption the packet has no other effect, because anyone could have sent it. The old
+//! address is challenged too, and if it answers, the connection stays there. An encrypted packet is
+//! authentic wherever it comes from, so it is processed.
 
 use core::hash::Hasher;
 use core::net::SocketAddr;
@@ -23,20 +23,21 @@ use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::trust::Trust;
 
-/// The number of consecutive timeouts after which a peer counts as silent.
+/// The number of consecutive timeouts after which a peer counts as unresponsive.
 pub(super) const SILENT: u32 = 3;
-/// The greatest distance of a packet from elsewhere beyond those received.
+/// The greatest distance of a packet from another address beyond the received packet numbers.
 const AHEAD: u64 = 1 << 16;
 /// The length of the body of a challenge.
 const CHALLENGE: usize = 8;
-/// The ratio of the bytes sent to an address to those that came from it, until it is proven.
+/// The anti-amplification limit: the ratio of the bytes sent to an address to those received from
+/// it, until it is validated (RFC 9000, section 8).
 const AMPLIFIED: usize = 3;
-/// The number of challenges to one address.
+/// The maximum number of challenges to one address.
 const CHALLENGES: u32 = 6;
 /// The least time between two challenges, and for the answer of the old address.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// Another address of the peer, until it is proven or given up.
+/// The path validation of another address of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Migration {
     to: SocketAddr,
@@ -52,12 +53,12 @@ pub(super) struct Migration {
     spent: usize,
     /// The next challenge is for the old address.
     old_next: bool,
-    /// The time to follow, since the new address has answered.
+    /// The time to migrate, set once the new address has answered.
     follow_at: Option<Instant>,
 }
 
 impl Connection {
-    /// Returns whether a packet from elsewhere may be the next one of a peer that has moved.
+    /// Returns whether a packet from another address may be the next one of a peer that has moved.
     pub(super) fn may_have_moved(&self, packet: &SapPacket) -> bool {
         if self.state != State::Open {
             return false;
@@ -67,8 +68,8 @@ impl Connection {
         number >= next && number - next < AHEAD
     }
 
-    /// Takes a packet from an address that has not answered a challenge: it may be the answer.
-    /// Anything else is dropped, and sent again if it came from the peer.
+    /// Handles a packet from an address that is not validated. Only the response to a challenge is
+    /// processed. Anything else is dropped; if it came from the peer, the peer retransmits it.
     pub(super) fn handle_unproven(
         &mut self,
         now: Instant,
@@ -83,7 +84,7 @@ impl Connection {
         Err(Dropped::Unproven)
     }
 
-    /// Begins to examine whether the peer is at `from` now, from where `len` bytes came.
+    /// Starts path validation of `from`, from which `len` bytes were received.
     pub(super) fn consider(&mut self, now: Instant, from: SocketAddr, len: usize) {
         if let Some(migration) = self.migration.as_mut().filter(|it| it.to == from) {
             migration.received += len;
@@ -117,13 +118,13 @@ impl Connection {
         hasher.finish()
     }
 
-    /// Returns the time of the next step of an examination.
+    /// Returns the time of the next step of path validation.
     pub(super) fn migration_due(&self) -> Option<Instant> {
         let migration = self.migration?;
         Some(migration.follow_at.map_or(migration.due, |at| at.min(migration.due)))
     }
 
-    /// Follows the peer if it is time.
+    /// Migrates to the validated address if it is time.
     pub(super) fn follow_if_due(&mut self, now: Instant) {
         let proven = self.migration.filter(|it| it.follow_at.is_some_and(|at| at <= now));
         if let Some(migration) = proven {
@@ -131,14 +132,14 @@ impl Connection {
         }
     }
 
-    /// Sends the answer to a challenge.
+    /// Returns the response to a path challenge, if one is due.
     pub(super) fn transmit_response(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let (to, value) = self.response.take()?;
         let datagram = self.datagram(now, SapKind::Response, Body::control(value), None);
         Some(OutgoingDatagram { to, ..datagram })
     }
 
-    /// Sends a challenge to the new address, or to the old one.
+    /// Returns the next path challenge, to the new address or to the old one.
     pub(super) fn transmit_challenge(&mut self, now: Instant) -> Option<OutgoingDatagram> {
         let peer = self.peer;
         let both = self.seal.is_none();
@@ -166,7 +167,7 @@ impl Connection {
         Some(OutgoingDatagram { to, ..datagram })
     }
 
-    /// Takes the answer to a challenge.
+    /// Handles the response to a path challenge.
     pub(super) fn handle_response(&mut self, now: Instant, from: SocketAddr, value: &[u8]) {
         let wait = (self.timeout() * 3).max(LEAST * 2);
         let sealed = self.seal.is_some();
@@ -181,7 +182,8 @@ impl Connection {
         }
     }
 
-    /// Goes on at the peer's new address.
+    /// Migrates to the peer's new address. If the host differs, the estimates of the path are reset
+    /// (RFC 9000, section 9.4).
     fn follow(&mut self, now: Instant, to: SocketAddr) {
         let same_host = to.ip() == self.peer.ip();
         self.peer = to;
@@ -203,8 +205,7 @@ impl Connection {
         self.events.push_back(SapEvent::Moved { to });
     }
 
-    /// Returns for how long the peer has been silent although data wait for its answer; `None`
-    /// while it answers.
+    /// Returns for how long the peer has left retransmissions unanswered; `None` while it responds.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
         (self.timeouts >= SILENT).then(|| now.saturating_since(self.heard_at))
     }

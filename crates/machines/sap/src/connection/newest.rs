@@ -1,4 +1,4 @@
-//! Approximate messages newest first, for media whose old messages are worth nothing.
+//! Last in, first out for approximate messages, for live media whose old messages are useless.
 
 use std::collections::VecDeque;
 
@@ -10,21 +10,21 @@ use crate::encode::Encoded;
 const QUEUE: usize = 256 << 10;
 
 impl Connection {
-    /// Sends and delivers approximate messages newest first, and drops the oldest instead of
-    /// waiting, or returns to the order of sending.
+    /// Sets whether approximate messages are sent and delivered newest first. If so, a full queue
+    /// drops the oldest ones instead of making the sender wait.
     pub(crate) fn set_newest_first(&mut self, newest_first: bool) {
         self.outbox.newest_first = newest_first;
         self.inbox.newest_first = newest_first;
     }
 
-    /// Returns the number of approximate messages that gave way to newer ones: before they were
-    /// sent, and before they were read.
+    /// Returns the numbers of approximate messages that were dropped for newer ones: before they
+    /// were sent, and before they were read.
     pub(crate) fn displaced(&self) -> (u64, u64) {
         (self.outbox.displaced, self.inbox.displaced)
     }
 
-    /// Drops the oldest unread approximate messages until there is room for what is charged
-    /// `needed` bytes, if they are read newest first; returns whether there is.
+    /// Makes room for `needed` charged bytes: drops the oldest unread approximate messages, if they
+    /// are read newest first. Returns whether there is room.
     pub(super) fn make_room(&mut self, needed: usize) -> bool {
         while self.room() < needed {
             let Some(oldest) = self.inbox.fresh.pop_front() else { return false };
@@ -36,8 +36,8 @@ impl Connection {
 }
 
 impl Outbox {
-    /// Drops the oldest approximate messages until `size` more bytes fit into the queue, but not
-    /// one that is being sent.
+    /// Drops the oldest approximate messages until `size` more bytes fit into the queue. A message
+    /// of which a part was sent stays.
     pub(super) fn drop_oldest(&mut self, size: usize) {
         while self.approximate_bytes + size > QUEUE {
             let begun = self.begun.filter(|begun| {

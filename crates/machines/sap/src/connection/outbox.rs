@@ -1,4 +1,4 @@
-//! Messages on their way out: encoded, in parts if they are long, and kept for repair.
+//! The send buffer: messages encoded, segmented if they are long, and kept for repair.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,7 +21,7 @@ use crate::ring::Ring;
 pub(super) struct Outbox {
     /// Precise messages and repairs that are not acknowledged, by key.
     pub(super) precise: Ring<Encoded>,
-    /// Keys of those that were never sent, and of those that were lost.
+    /// Keys of precise messages that were never sent, and of those that were lost.
     pub(super) new: VecDeque<u64>,
     pub(super) lost: VecDeque<u64>,
     /// Approximate messages to send, and the bytes of data in them.
@@ -31,19 +31,21 @@ pub(super) struct Outbox {
     pub(super) approximate_queued: u64,
     /// The newest approximate message is sent first, and the oldest are dropped.
     pub(super) newest_first: bool,
-    /// The number of those that were dropped so.
+    /// The number of approximate messages that were dropped for newer ones.
     pub(super) displaced: u64,
     /// The approximate message of which a part was sent last.
     pub(super) begun: Option<Origin>,
-    /// The time for which lost approximate messages are sent again; zero if they are sent once.
+    /// The time for which lost approximate messages are retransmitted; zero: never.
     pub(super) lateness: Duration,
-    /// The time without progress for which they are sent again in any case, while nothing arrives
-    /// damaged; with progress of others each is for [`PATIENCES`] times as long.
+    /// The time without progress up to which lost approximate messages are retransmitted beyond
+    /// `lateness`, on a path without damage. If others make progress, each is retransmitted for up
+    /// to [`PATIENCES`] times as long.
     pub(super) patience: Duration,
-    /// Datagrams in flight that may be sent again, by key, and the next key.
+    /// Approximate datagrams in flight that are retransmitted if they are lost, by key, and the
+    /// next key.
     pub(super) repeatable: Ring<Encoded>,
     pub(super) repeatables: u64,
-    /// The datagrams of each stream whose fate is open, and the number of those given up.
+    /// The retransmittable approximate datagrams of each stream, counted by outcome.
     pub(super) fates: BTreeMap<u16, Fates>,
     /// Requests for repair that are not acknowledged, and keys of those to send.
     pub(super) requests: BTreeMap<u64, SapRepair>,
@@ -52,7 +54,7 @@ pub(super) struct Outbox {
     pub(super) unsized_repairs: BTreeMap<Name, Vec<Range<usize>>>,
     /// The next key.
     pub(super) name: u64,
-    /// The size of everything above in bytes, and its limit.
+    /// The bytes of all queued messages, and the limit of the send buffer.
     pub(super) bytes: usize,
     pub(super) limit: usize,
     /// The size of the precise messages in flight, and their number.
@@ -70,19 +72,19 @@ pub(super) struct Outbox {
     pub(super) remembered: usize,
 }
 
-/// The age up to which a datagram is sent again while others make progress, in times of the
-/// patience with queues.
+/// The age up to which an approximate datagram is retransmitted while others make progress, as a
+/// multiple of the patience with queues.
 const PATIENCES: u64 = 6;
 
-/// The bytes that a message in the memory for repair counts besides its data.
+/// The bytes charged for a message that is kept for repair, besides its data.
 pub(super) const KEPT: usize = 64;
 
-/// The fates of the approximate datagrams of a stream that are sent again if they were lost.
+/// The approximate datagrams of a stream that are retransmitted if they are lost, by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
-    /// The number of those that wait or are in flight.
+    /// The number of datagrams that wait or are in flight.
     pub(super) open: u64,
-    /// The number of those that were given up.
+    /// The number of datagrams that were given up.
     pub(super) lost: u64,
 }
 
@@ -144,22 +146,22 @@ impl Connection {
         (queued, queued - self.outbox.approximate_bytes as u64)
     }
 
-    /// Sets how long approximate messages that were lost are sent again.
+    /// Sets how long lost approximate messages are retransmitted.
     pub(crate) fn set_lateness(&mut self, lateness: Duration) {
-        // Without reports the losses are unknown.
+        // Without congestion control the peer sends no reports, so losses stay unknown.
         if self.config.congestion_control {
             self.outbox.lateness = lateness;
         }
     }
 
-    /// Sets the time without progress for which lost approximate messages are sent again beyond
-    /// their lateness, while nothing arrives damaged.
+    /// Sets the time without progress up to which lost approximate messages are retransmitted
+    /// beyond their lateness, on a path without damage.
     pub(crate) fn set_patience_with_queues(&mut self, patience: Duration) {
         self.outbox.patience = patience;
     }
 
-    /// Returns whether all approximate messages of a stream arrived that are sent again if they
-    /// were lost; `None` while that is open. The account begins anew then.
+    /// Returns whether all retransmittable approximate messages of a stream have arrived; `None`
+    /// while some are outstanding. An answer resets the count.
     pub(crate) fn take_fate(&mut self, stream: u16) -> Option<bool> {
         let fates = self.outbox.fates.get(&stream).copied().unwrap_or_default();
         if fates.open > 0 {
@@ -169,16 +171,16 @@ impl Connection {
         Some(fates.lost == 0)
     }
 
-    /// Queues the approximate datagram with this key again, unless that is too late.
+    /// Queues the approximate datagram with this key for retransmission, unless its time is over.
     pub(super) fn repeat(&mut self, now: Instant, name: u64) {
-        // On a path that damages nothing, a full queue has dropped a lost datagram: it is sent
-        // again as long as anything arrives.
+        // On a path without damage, a lost datagram was dropped by a full queue. It is worth a
+        // retransmission as long as anything arrives.
         let room = self.path.size() - self.datagram_overhead;
         let stalled = now.saturating_since(self.progress_at);
         let patience = self.outbox.patience;
         let outbox = &mut self.outbox;
         let Some(mut encoded) = outbox.repeatable.remove(name) else { return };
-        // Neither is it to be lost to the next bit error, nor to a collision on the link.
+        // A retransmission must survive bit errors and collisions: links retransmit exact bytes.
         encoded.make_exact();
         let fits = encoded.len() <= room;
         let may_cut = !fits && self.takes_parts && encoded.rest.is_empty() && !encoded.has_spans();
@@ -198,8 +200,8 @@ impl Connection {
         bodies.into_iter().rev().for_each(|encoded| outbox.approximate.push_front(encoded));
     }
 
-    /// Returns the time within which the report of an approximate message usually comes; `None` if
-    /// none is sent.
+    /// Returns the time within which the peer usually reports an approximate message; `None` if it
+    /// sends no reports.
     pub(crate) fn report_within(&self) -> Option<Duration> {
         self.config.congestion_control.then(|| self.timeout() + self.config.ack_delay)
     }
@@ -259,7 +261,7 @@ impl Outbox {
         self.name
     }
 
-    /// Marks the datagrams of an approximate message that are sent again if they are lost.
+    /// Marks the datagrams of an approximate message as retransmittable.
     fn open_fates(&mut self, bodies: &mut Bodies) {
         if self.lateness == Duration::ZERO || self.newest_first {
             return;
@@ -270,7 +272,7 @@ impl Outbox {
         }
     }
 
-    /// Notes that a datagram of a stream arrived, or was given up.
+    /// Counts a retransmittable datagram of a stream as arrived or as given up.
     pub(super) fn settle_fate(&mut self, stream: u16, arrived: bool) {
         let fates = self.fates.entry(stream).or_default();
         fates.open = fates.open.saturating_sub(1);

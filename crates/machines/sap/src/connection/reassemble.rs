@@ -1,4 +1,4 @@
-//! Messages in parts on their way to the application.
+//! Reassembly of messages that arrive in parts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,9 +16,9 @@ use crate::pieces::{Pieces, is_within};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
-/// The least round trip that is expected while none was measured.
+/// The round-trip time that is assumed before the first sample.
 const UNKNOWN: Duration = Duration::from_millis(400);
-/// The longest message that every receiver takes.
+/// The longest message that every receiver must accept.
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// The messages of which parts have arrived.
@@ -26,8 +26,8 @@ pub(super) const LONGEST: usize = 1 << 20;
 pub(super) struct Partial {
     precise: BTreeMap<Name, Pieces>,
     approximate: BTreeMap<Name, Assembly>,
-    /// The one precise message whose parts find room in a full buffer, since nothing can be read
-    /// before it is whole.
+    /// The one precise message whose parts are accepted beyond a full buffer: until it is complete,
+    /// nothing can be read.
     favoured: Option<Name>,
     /// Approximate messages that were delivered although parts were missing, and when their last
     /// part had arrived.
@@ -38,24 +38,24 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Learns that a packet came this long after one that was sent after it.
+    /// Records that a packet arrived `late` after one that was sent later.
     pub(super) fn observe_disorder(&mut self, late: Duration) {
         self.rhythm.observe_disorder(late);
     }
 
-    /// Returns the longest time by which a packet came late.
+    /// Returns the longest delay of a reordered packet.
     pub(super) fn longest_disorder(&self) -> Duration {
         self.rhythm.disorder()
     }
 
-    /// Returns the number of messages that are remembered, since parts of them were missing.
+    /// Returns the number of remembered messages that were delivered incomplete.
     pub(super) fn given_up(&self) -> usize {
         self.given_up.len()
     }
 }
 
 impl Connection {
-    /// Takes a part of a precise message, which stands in a buffer of `held` bytes.
+    /// Handles a part of a precise message, which occupies a buffer of `held` bytes.
     pub(super) fn take_precise_part(
         &mut self,
         part: Part,
@@ -95,11 +95,11 @@ impl Connection {
         partial.favoured = partial.favoured.filter(|favoured| *favoured != name);
         let Some(pieces) = partial.precise.remove(&name) else { return Ok(()) };
         self.inbox.bytes -= pieces.charge();
-        // Its parts were acknowledged, so it cannot be refused any more.
+        // All its parts are acknowledged, so the message cannot be rejected any more.
         self.place_precise(name, pieces.finish(), true)
     }
 
-    /// Takes a part of an approximate message.
+    /// Handles a part of an approximate message.
     pub(super) fn take_approximate_part(
         &mut self,
         now: Instant,
@@ -129,7 +129,7 @@ impl Connection {
         let fresh = Assembly::new(part.total as usize, now);
         let charge = begun.map_or(0, |it| it.charge(None, most_missing));
         let grown = begun.unwrap_or(&fresh).charge(Some(len), most_missing);
-        // The last part may need no memory: it replaces zeros.
+        // The last part may need no memory, because it replaces zeros that are charged already.
         if !self.make_room(grown.saturating_sub(charge)) {
             return Err(Dropped::NoRoom);
         }
@@ -152,8 +152,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Rejects a part that no message has, or that belongs to another one: `fits` is what its
-    /// message says, if it has begun.
+    /// Rejects a part that lies outside its message or contradicts earlier parts. `fits` is the
+    /// result of the comparison with earlier parts, if there are any.
     fn admit(&self, fits: Option<bool>, part: Part, received: &Received) -> Result<(), Dropped> {
         let total = part.total as usize;
         let fits = fits.unwrap_or_else(|| is_within(part, received.data.len(), total));
@@ -193,8 +193,8 @@ impl Connection {
     }
 
     /// Returns the time to wait for the next part of an approximate message: at least a round trip,
-    /// by which a part may have overtaken others. An end that only receives knows that of the
-    /// handshake, which packets that overtook others may have shortened.
+    /// because a part may arrive that much ahead of the others. An end that only receives has no
+    /// other sample than the handshake.
     fn patience(&self) -> Duration {
         let round_trip = self.round_trip().unwrap_or(UNKNOWN);
         let greeting = self.greeting.unwrap_or_default();

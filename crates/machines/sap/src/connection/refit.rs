@@ -1,12 +1,11 @@
-//! Messages that wait, encoded again after the path MTU has changed.
+//! Re-encoding of queued messages after the path MTU has changed.
 
 use super::Connection;
 use super::outbox::Bodies;
 use crate::encode::{Encoded, join};
 
 impl Connection {
-    /// Encodes the waiting messages of which no part was sent again, if the path MTU has grown or
-    /// shrunk.
+    /// Re-encodes the queued messages of which no part was sent, for the new path MTU.
     pub(super) fn refit(&mut self) {
         let waiting: Bodies = core::mem::take(&mut self.outbox.approximate).into();
         self.outbox.approximate = self.refit_all(&waiting).into();
@@ -18,8 +17,8 @@ impl Connection {
         }
     }
 
-    /// Replaces the parts of each message by others that fit, if they are all here and were never
-    /// sent.
+    /// Replaces the parts of each message by others that fit, if all of them are queued and none
+    /// was ever sent.
     fn refit_all(&mut self, waiting: &[Encoded]) -> Bodies {
         let mut all = Vec::with_capacity(waiting.len());
         for parts in waiting.chunk_by(|a, b| a.of.is_with(&b.of)) {
@@ -38,8 +37,8 @@ impl Connection {
         all
     }
 
-    /// Encodes the message of these parts for the path of now; `None` if they fit and are as few as
-    /// can be.
+    /// Encodes the message of these parts for the present path MTU; `None` if they fit and fewer
+    /// parts would not do.
     fn refitted(&self, parts: &[Encoded]) -> Option<Bodies> {
         let room = self.path.size() - self.datagram_overhead;
         let fits = parts.iter().all(|part| part.len() <= room);

@@ -1,4 +1,4 @@
-//! Requests for repair, the answers to them, and messages that must be cut again.
+//! Requests for repair, the answers to them, and messages that must be segmented again.
 
 use core::ops::Range;
 
@@ -14,7 +14,8 @@ use crate::encode::{Encoded, Origin, encode_repair, recut, spans};
 use crate::error::SapSendError;
 use crate::news::Name;
 
-/// The number of times that a message is repaired; each range counts 64 bytes more than its length.
+/// The limit on the repair of a message, as a multiple of its length. Each requested range counts
+/// 64 bytes more than its length.
 const REPAIRS: usize = 8;
 /// The size of the head of a repair in parts with all spans.
 const HEAD: usize = windfall_wire_net::sap::data::MAX_HEAD;
@@ -47,7 +48,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Requests what was to be requested of a message whose length is known now.
+    /// Sends the postponed requests for a message whose length is known now.
     pub(super) fn continue_repair(&mut self, name: Name, len: usize) {
         let Some(ranges) = self.outbox.unsized_repairs.remove(&name) else { return };
         let groups = self.grouped(&ranges, len);
@@ -75,8 +76,8 @@ impl Connection {
         grouped(within, self.path.size() - self.datagram_overhead - HEAD)
     }
 
-    /// Answers a request for repair; without ranges if the message is no longer kept, or if its
-    /// peer has asked for too much of it.
+    /// Answers a request for repair. The answer has no ranges if the message is no longer kept, or
+    /// if the peer has requested too much of it.
     pub(super) fn answer_request(&mut self, mut request: SapData) {
         let named = (request.stream, request.number);
         let mut kept =
@@ -103,7 +104,7 @@ impl Connection {
         let len = data.len();
         let shift = |range: Range<usize>| base + range.start..base + range.end;
         let ranges: Vec<_> = request.spans.iter().map(|span| shift(span.range())).collect();
-        // The peer may think the path wider than it is.
+        // The peer may have grouped the ranges by a larger path MTU.
         let mut groups = self.grouped(&ranges, len);
         if groups.is_empty() {
             groups.push(Vec::new());
@@ -117,12 +118,13 @@ impl Connection {
         }
     }
 
-    /// Cuts precise messages and repairs again that exceed the path MTU; none is in flight.
+    /// Segments precise messages and repairs again that exceed the path MTU. None of them may be in
+    /// flight.
     pub(super) fn recut(&mut self) {
         let room = self.path.size() - self.datagram_overhead;
         let outbox = &mut self.outbox;
         let takes_parts = self.takes_parts;
-        // A repair names its ranges, and need not be a part to be cut.
+        // A repair lists its ranges, so it can be split even if the peer does not accept parts.
         let is_cut = |it: &Encoded| it.len() > room && (takes_parts || is_repair(it));
         if !outbox.precise.values().any(is_cut) {
             return;
@@ -147,7 +149,7 @@ impl Connection {
     }
 }
 
-/// Tells whether it answers a request for repair.
+/// Returns whether a body answers a request for repair.
 fn is_repair(encoded: &Encoded) -> bool {
     encoded.flags & flags::REPAIRED != 0
 }
@@ -170,7 +172,7 @@ fn recut_repair(encoded: &Encoded, room: usize) -> Vec<Encoded> {
     let base = head.part.map_or(0, |part| part.offset as usize);
     let shift = |range: Range<usize>| base + range.start..base + range.end;
     let ranges = head.spans.iter().map(|span| shift(span.range()));
-    // The ranges stand one after the other.
+    // The exact bytes are those of the ranges, concatenated.
     let mut exact = encoded.exact.clone();
     let cut = |group: Vec<Range<usize>>| {
         let head = head_of(&head, base, encoded.of.total, &group);

@@ -10,11 +10,12 @@ use crate::sent::{Load, SentPacket};
 
 /// The longest interval between retransmissions.
 const LONGEST: Duration = Duration::from_secs(2);
-/// The intervals between retransmissions that fall into a patience with queues at least.
+/// The minimum number of retransmission intervals within the patience with queues.
 const ATTEMPTS: u64 = 10;
 /// The maximum number of doublings of the timeout.
 const DOUBLINGS: u32 = 8;
-/// The number of timeouts in a row after which datagrams may be too long for the path.
+/// The number of consecutive timeouts that suggest a black hole: datagrams may have become too long
+/// for the path (RFC 8899, section 4.3).
 const TOO_LONG: u32 = 4;
 
 impl Connection {
@@ -52,7 +53,8 @@ impl Connection {
         // The peer reports an approximate message later than it acknowledges a precise one.
         let usual = self.report_within().filter(|_| self.sent.is_last_approximate());
         let least = usual.unwrap_or(self.timeout());
-        // A patience that ends must not end by chance: some attempts fall into it.
+        // Backoff must leave several attempts within the patience, so that a single loss does not
+        // decide.
         let patience = Some(self.outbox.patience).filter(|it| *it > Duration::ZERO);
         let longest = patience.map_or(LONGEST, |it| LONGEST.min(least.max(it / ATTEMPTS)));
         Some(last + (least * (1 << doublings)).min(longest))
@@ -125,12 +127,13 @@ impl Connection {
         if self.timeouts == SILENT {
             self.events.push_back(SapEvent::Silent);
         }
-        // Packets in a long queue are not lost: the answer to the retransmitted ones shows that
-        // (RFC 9002, section 6.2). All of them are given up once they may exceed the path MTU.
+        // A timeout alone does not prove a loss: the packets may wait in a long queue. So only two
+        // are retransmitted as probes (RFC 9002, section 6.2). All packets are given up once they
+        // may exceed the path MTU.
         let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
         let count = if all { usize::MAX } else { 2 };
         let may_be_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
-        // A full buffer of the peer stops long ones as well.
+        // A closed receive window stops long datagrams as well.
         let has_room = self.peer_room >= self.path.size();
         let falls_back = may_be_too_long && has_room && self.config.path_discovery;
         if falls_back {
@@ -159,19 +162,19 @@ impl Connection {
         }
     }
 
-    /// Notes the size of a packet that was lost.
+    /// Reports the size of a lost packet to path MTU discovery.
     pub(super) fn note_size(&mut self, now: Instant, packet: &SentPacket) {
         if !matches!(packet.load, Load::Trial(_)) {
             self.path.on_loss(now, packet.size, self.timeout());
         }
     }
 
-    /// Goes on with shorter datagrams, since the longer ones do not arrive any more.
+    /// Reduces the path MTU, because longer datagrams no longer arrive.
     pub(super) fn shrink(&mut self, now: Instant) {
         self.path.fall_back(now);
         self.congestion.set_size(self.path.size());
         let size = self.path.size();
-        // All precise messages are cut again, in their order.
+        // All precise messages are segmented again, in their order.
         let is_cut = |it: &SentPacket| {
             it.size > size || matches!(it.load, Load::Precise(_) | Load::Trial(_))
         };
