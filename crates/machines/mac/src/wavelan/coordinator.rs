@@ -1,4 +1,4 @@
-//! The station that polls.
+//! The coordinator, which polls the stations.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,21 @@ use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 use super::{WavelanTiming, ack_len, split_head, with_head};
 use crate::client::Client;
 
-/// Polls without a unit that a station gets after an exchange of units, as more may follow.
+/// The number of polls without a unit that a station gets after it sent or received a unit.
 const EAGER: u8 = 2;
-/// Turns for which a station counts as one that sends units of its own.
+/// The number of turns for which a station counts as active after it sent a unit.
 const TALKATIVE: u8 = 16;
-/// The longest frame: if its end is not heard in that time, the medium has failed us.
+/// The timeout for the end of a frame, after its beginning was sensed.
 const LONGEST_FRAME: Duration = Duration::from_secs(2);
 
-/// The policy for polling stations that have nothing to send.
+/// The polling of stations without units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// The first pause; each that follows is twice as long.
+    /// The first interval between polls; each following one is twice as long.
     pub shortest: Duration,
-    /// The longest pause: the most that an idle medium adds to the delay of a station's first
-    /// packet.
+    /// The longest interval: the maximum delay of a station's first packet on an idle medium.
     pub longest: Duration,
-    /// The least pause while others have units, so that the silent do not eat the air.
+    /// The minimum interval while other stations have units, which limits the air time of polls.
     pub while_busy: Duration,
 }
 
@@ -38,8 +37,8 @@ impl Default for Idle {
 }
 
 impl Idle {
-    /// The share of the air that polls of `silent` stations take at most while others have units,
-    /// each of which takes `unit` with its ACK.
+    /// Returns the maximum share of the air time that polls of `silent` stations take while others
+    /// have units. Each unit takes `unit` with its ACK.
     //= S3.33
     #[must_use]
     pub fn share_of_polls(
@@ -50,7 +49,8 @@ impl Idle {
         unit: Duration,
     ) -> f64 {
         let polls = timing.empty_poll(rate).as_secs_f64() * silent as f64;
-        // Each is polled once in that time; or, if that is too short for all, once for every unit.
+        // Each silent station is polled once in `while_busy`. If this is too short for all
+        // stations, one is polled after every unit.
         polls / self.while_busy.as_secs_f64().max(polls + unit.as_secs_f64())
     }
 }
@@ -58,37 +58,37 @@ impl Idle {
 #[derive(Debug)]
 struct Peer {
     address: Address,
-    /// When it is polled next if no station has a unit.
+    /// When the station is polled next if no station has a unit.
     poll_at: Instant,
     pause: Duration,
     last_polled: Option<Instant>,
-    /// Polls still due to it because it has just sent or received a unit.
+    /// The number of polls that the station still gets because it has just sent or received a unit.
     eager: u8,
-    /// Turns for which it still counts as one that sends units.
+    /// The number of turns for which the station still counts as active.
     talkative: u8,
-    /// Its last turn carried a unit and was met by silence.
+    /// The poll of its last turn carried a unit, and no response came.
     was_silent: bool,
 }
 
-/// A turn: one poll and its answer.
+/// A poll and its response.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     peer: usize,
-    /// The poll carried a unit whose fate is open.
+    /// The poll carried a unit that has not been acknowledged yet.
     unit_open: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Idle,
-    /// Our frames of the turn are being sent.
+    /// The coordinator transmits the frames of its turn.
     Speaking(Turn),
-    /// The station has the air.
+    /// The coordinator waits for the response.
     Listening {
         turn: Turn,
-        /// Something is on the air.
+        /// A carrier is sensed.
         heard: bool,
-        /// When silence is taken for an answer.
+        /// The timeout of the response.
         until: Instant,
     },
 }
@@ -100,17 +100,17 @@ pub struct Coordinator {
     timing: WavelanTiming,
     idle: Idle,
     peers: Vec<Peer>,
-    /// Whose turn is next.
+    /// The index of the station that is considered next.
     cursor: usize,
     phase: Phase,
-    /// Frames of our part of the turn.
+    /// The frames of the coordinator's turn.
     speech: VecDeque<Frame>,
-    /// The medium carries a frame of ours.
+    /// A frame of the coordinator is on the medium.
     sending: bool,
 }
 
 impl Coordinator {
-    /// A coordinator of the stations `peers`, which begins to poll after the longest pause.
+    /// Creates a coordinator of the stations `peers`. It begins to poll after the longest interval.
     #[must_use]
     pub fn new(address: Address, peers: &[Address], timing: WavelanTiming, idle: Idle) -> Self {
         let peer = |&address| Peer {
@@ -145,7 +145,7 @@ impl Coordinator {
                 }
             }
             Input::CarrierIdle => {
-                // Nothing of it was to be understood. Another frame may follow it at once.
+                // The frame could not be read. Another frame may follow at once.
                 if let Phase::Listening { turn, heard: true, .. } = self.phase {
                     self.listen(now, turn);
                 }
@@ -154,14 +154,14 @@ impl Coordinator {
         }
     }
 
-    /// Notes that the client has a unit again.
+    /// Notes that the client has a unit.
     pub fn handle_queued(&mut self, now: Instant, client: &mut impl Client) {
         if matches!(self.phase, Phase::Idle) {
             self.begin(now, None, client);
         }
     }
 
-    /// Polls the station that is due, or ends the wait for an answer; a spurious call changes
+    /// Polls the station that is due, or ends the wait for a response. A spurious call changes
     /// nothing.
     pub fn handle_timeout(&mut self, now: Instant, client: &mut impl Client) {
         if self.poll_timeout().is_none_or(|(due, _)| due > now) {
@@ -174,7 +174,7 @@ impl Coordinator {
         }
     }
 
-    /// Yields the next frame of the turn when the one before has left.
+    /// Yields the next frame of the turn after the previous one has been sent.
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
         if self.sending {
             return None;
@@ -184,7 +184,7 @@ impl Coordinator {
         Some(self.timing.outgoing(frame))
     }
 
-    /// Says when to call `handle_timeout` next, and why.
+    /// Returns when to call `handle_timeout` next, and why.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         match self.phase {
@@ -206,7 +206,7 @@ impl Coordinator {
         }
     }
 
-    /// Leaves the air to the station, which begins at once or not at all.
+    /// Waits for the response of the station, which must begin within the timeout.
     fn listen(&mut self, now: Instant, turn: Turn) {
         let until = now + self.timing.patience.max(Duration::from_nanos(1));
         self.phase = Phase::Listening { turn, heard: false, until };
@@ -246,7 +246,7 @@ impl Coordinator {
         self.end(now, turn, ack, client);
     }
 
-    /// Ends a turn and begins the next; `ack` is owed for the unit that came in this one.
+    /// Ends a turn and begins the next one; `ack` acknowledges the unit received in this turn.
     fn end(
         &mut self,
         now: Instant,
@@ -262,7 +262,7 @@ impl Coordinator {
         self.begin(now, ack, client);
     }
 
-    /// Begins the next turn, if a station is due one.
+    /// Begins the next turn, if a poll is due.
     fn begin(
         &mut self,
         now: Instant,
@@ -271,7 +271,7 @@ impl Coordinator {
     ) {
         let Some(index) = self.next_peer(now, client) else {
             if ack.is_some() {
-                // No station is polled, so the ACK goes alone, without an answer.
+                // No station is polled, so the ACK is sent separately, and no response follows.
                 let head = self.head(Kind::Ack, Address(0), false, ack);
                 self.speech.push_back(with_head(&head, None));
             }
@@ -280,7 +280,8 @@ impl Coordinator {
         };
         self.cursor = index + 1;
         let peer = &mut self.peers[index];
-        // A lost unit took its poll along: a station that has units too is then asked for them.
+        // A lost unit also lost its poll. An active station is now polled without a unit, so that
+        // its own units are not delayed.
         let null = core::mem::take(&mut peer.was_silent) && peer.talkative > 0;
         let ahead = ack.as_ref().map_or(0, |(_, feedback)| ack_len(feedback));
         let unit = if null { None } else { client.on_opportunity(now, peer.address, ahead) };
@@ -308,10 +309,11 @@ impl Coordinator {
         self.speech.push_back(with_head(&head, unit));
     }
 
-    /// Chooses the next turn: stations with work in round robin, the others at their own intervals.
+    /// Chooses the next station: stations with work in round robin, the others at their own
+    /// intervals.
     ///
-    /// Where the client prefers one peer for its next unit, a peer with units that wait for their
-    /// turn is only asked for its own from time to time: they come with the unit sooner or later.
+    /// If the client prefers another peer for its next unit, a peer with pending units is polled
+    /// only at long intervals: its poll will come with its next unit.
     fn next_peer(&self, now: Instant, client: &mut impl Client) -> Option<usize> {
         let preferred = client.preferred();
         let has_work = |peer: &Peer| {
@@ -335,7 +337,7 @@ impl Coordinator {
     }
 
     fn head(&self, kind: Kind, to: Address, unit: bool, ack: Option<(Address, Feedback)>) -> Head {
-        // An ACK alone is addressed to the station that it is for.
+        // An ACK frame without a poll is addressed to the station that it acknowledges.
         let to = match (&ack, kind) {
             (Some((station, _)), Kind::Ack) => *station,
             _ => to,
@@ -344,7 +346,7 @@ impl Coordinator {
     }
 }
 
-/// A frame that was not asked for: of interest only if it carries a unit.
+/// Handles an unexpected frame: reports it if it carries a unit.
 fn unasked(now: Instant, head: &Head, frame: Frame, own: Address, client: &mut impl Client) {
     if head.unit {
         let ours = head.to == own;

@@ -1,4 +1,4 @@
-//! A station that speaks when it is polled.
+//! A station that transmits only when it is polled.
 
 use std::collections::VecDeque;
 
@@ -8,19 +8,19 @@ use windfall_wire_link::wavelan::{Address, Feedback, Head, Kind};
 use super::{WavelanTiming, ack_len, split_head, with_head};
 use crate::client::Client;
 
-/// A station on a polled medium: silent until the coordinator asks.
+/// A station on a polled medium: it transmits only in response to the coordinator.
 ///
-/// It has no timers: whether its unit was acknowledged it learns from the coordinator's next frame.
+/// It has no timers: the coordinator's next frame tells whether its unit was acknowledged.
 #[derive(Debug)]
 pub struct Responder {
     address: Address,
     coordinator: Address,
     timing: WavelanTiming,
-    /// Frames of the answer under way.
+    /// The frames of the current response.
     answer: VecDeque<Frame>,
-    /// The medium carries a frame of ours.
+    /// A frame of the station is on the medium.
     sending: bool,
-    /// A unit of ours awaits its ACK.
+    /// The last unit of the station has not been acknowledged yet.
     awaiting: bool,
 }
 
@@ -67,7 +67,7 @@ impl Responder {
             return;
         }
         if self.sending || !self.answer.is_empty() {
-            // No station may speak while we answer.
+            // No station may transmit while this one responds.
             return client.on_useless(now, frame, DropReason::Collision);
         }
         if self.awaiting {
@@ -86,7 +86,7 @@ impl Responder {
         }
     }
 
-    /// Answers a poll: the ACK of its unit first, alone, then a unit of our own.
+    /// Responds to a poll: first a separate ACK of its unit, then the station's own unit.
     fn respond(&mut self, now: Instant, unit: Option<Frame>, client: &mut impl Client) {
         let was_null = unit.is_none();
         let feedback = unit.and_then(|unit| client.on_unit(now, self.coordinator, unit));

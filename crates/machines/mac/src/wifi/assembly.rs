@@ -1,4 +1,4 @@
-//! Duplicates and fragments.
+//! Duplicate detection and defragmentation.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,53 +9,53 @@ use windfall_wire_link::ieee80211::{Flags, Header, MacAddress, snap};
 
 use super::event::DcfEvent;
 
-/// The lifetime of fragments without the rest (aMaxReceiveLifetime: 512 units of 1024 µs).
+/// The time for which an incomplete packet is kept (aMaxReceiveLifetime: 512 units of 1024 µs).
 const LIFETIME: Duration = Duration::from_micros(512 * 1024);
 
 /// The modulus of sequence numbers.
 const NUMBERS: u16 = 4_096;
 
-/// Damaged packets that a station remembers.
+/// The number of damaged packets whose sequence numbers are remembered.
 const DAMAGED: usize = 16;
 
-/// The memory of a station of those that send to it.
+/// The duplicate detection cache, the packets in reassembly, and the last damaged packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     /// The last frame of each sender: its sequence and fragment numbers.
     last: BTreeMap<MacAddress, (u16, u8)>,
     parts: BTreeMap<MacAddress, Parts>,
-    /// The sender and the sequence number of the last damaged packets, oldest first: as far as
-    /// their headers were right.
+    /// The sender and sequence number of the last damaged packets, oldest first. Both come from
+    /// damaged frames, so they may be wrong.
     damaged: VecDeque<(MacAddress, u16)>,
 }
 
-/// The fragments of a packet so far.
+/// The fragments of a packet received so far.
 #[derive(Clone, Debug)]
 struct Parts {
     sequence: u16,
     /// The fragment number that is expected next.
     next: u8,
     bytes: BytesMut,
-    /// The first fragment without its bytes.
+    /// The first fragment, without its payload.
     frame: Frame,
     expires: Instant,
 }
 
 impl Assembly {
-    /// Records an intact frame, and returns whether it is a duplicate of its sender's last one.
+    /// Records an intact frame, and returns `true` if it repeats the last frame of its sender.
     pub(super) fn has_come_before(&mut self, header: &Header) -> bool {
         let number = (header.sequence, header.fragment);
         let before = self.last.insert(header.transmitter, number);
         header.flags.has(Flags::RETRY) && before == Some(number)
     }
 
-    /// Returns `true` if a frame is the last one of its sender that was whole.
+    /// Returns `true` if a frame repeats the last intact frame of its sender.
     pub(super) fn has_come(&self, header: &Header) -> bool {
         self.last.get(&header.transmitter) == Some(&(header.sequence, header.fragment))
     }
 
-    /// Returns the number of frames of its sender between the last one that was whole and this one;
-    /// 0 if none of it has come, or if it is one of those before.
+    /// Returns the number of sequence numbers between the last intact frame of the sender and this
+    /// one. Returns 0 for the first frame of a sender, and for frames older than the last.
     //= S4.27
     pub(super) fn lost_before(&self, header: &Header) -> u16 {
         let last = self.last.get(&header.transmitter);
@@ -63,8 +63,8 @@ impl Assembly {
         if ahead < NUMBERS / 2 { ahead.saturating_sub(1) } else { 0 }
     }
 
-    /// Records a damaged packet, and returns whether it is another copy of one that came before,
-    /// damaged or whole.
+    /// Records a damaged packet, and returns `true` if a copy was received before, damaged or
+    /// intact.
     pub(super) fn has_damage_before(&mut self, header: &Header) -> bool {
         let packet = (header.transmitter, header.sequence);
         let last = self.last.get(&packet.0).map(|(sequence, _)| *sequence);
@@ -79,11 +79,10 @@ impl Assembly {
         false
     }
 
-    /// Takes the body of an intact data frame; returns whether it is a packet, or completes one
-    /// with the fragments before it.
+    /// Takes the body of an intact data frame; returns `true` if `body` is now a complete packet.
     ///
     /// # Errors
-    /// Why it is of no use.
+    /// If the frame is a duplicate, or its earlier fragments are missing.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -128,13 +127,13 @@ impl Assembly {
         self.parts.insert(header.transmitter, parts);
     }
 
-    /// Returns `true` if no fragments wait for the rest.
+    /// Returns `true` if no packet is in reassembly.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// When the oldest fragments become useless.
+    /// Returns when the oldest incomplete packet expires.
     #[inline]
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         // Iterating over nothing takes longer than seeing that there is nothing.
@@ -144,7 +143,7 @@ impl Assembly {
         self.parts.values().map(|parts| parts.expires).min()
     }
 
-    /// Forgets fragments that waited too long.
+    /// Drops incomplete packets that have expired.
     #[inline]
     pub(super) fn expire(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         if !self.parts.is_empty() {
@@ -156,7 +155,7 @@ impl Assembly {
         self.parts.retain(|_, parts| {
             if parts.expires <= now {
                 let (tag, len) = (parts.frame.tag, parts.bytes.len());
-                // Its sender has or had a copy, and decides.
+                // Its sender has or had a copy, and reports the outcome.
                 events.push_back(DcfEvent::discarded(tag, true, DropReason::Reassembly, len));
             }
             parts.expires > now
@@ -165,7 +164,7 @@ impl Assembly {
 }
 
 impl Parts {
-    /// The whole packet, its LLC/SNAP header in the header again.
+    /// Returns the complete packet, with its LLC/SNAP header in the frame's header.
     fn packet(self) -> Frame {
         let mut bytes = self.bytes.freeze();
         let head = bytes.split_to(bytes.len().min(snap::LEN));

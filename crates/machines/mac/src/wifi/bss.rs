@@ -22,30 +22,30 @@ use super::{Packet, Pull};
 use access_point::AccessPoint;
 use member::Member;
 
-/// The time unit of beacons.
+/// The time unit (TU) of the standard, in which beacon intervals are given.
 const UNIT: Duration = Duration::from_micros(1024);
 
-/// A transmission of a station: a packet, or a frame of its own.
+/// A frame to be sent: a data frame with a packet, or a management or control frame.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) packet: Packet,
     pub(super) kind: Kind,
     pub(super) flags: Flags,
-    /// Address 3; the network if `None`.
+    /// Address 3; the BSSID if `None`.
     pub(super) third: Option<MacAddress>,
-    /// The association identifier in place of the duration of a PS-Poll.
+    /// The AID, which replaces the Duration in a PS-Poll.
     pub(super) aid: u16,
 }
 
 impl From<Packet> for Order {
-    /// A packet without an access point between.
+    /// Builds the data frame of a packet that needs no access point.
     fn from(packet: Packet) -> Self {
         Self { packet, kind: Kind::Data, flags: Flags::default(), third: None, aid: 0 }
     }
 }
 
 impl Order {
-    /// A frame of the station's own, with this body.
+    /// Builds a management or control frame with this body.
     fn own(kind: Kind, to: MacAddress, body: Vec<u8>) -> Self {
         let frame = Frame::packet(body);
         Self { kind, ..Packet { frame, to, ether_type: 0, expires: None, source: None }.into() }
@@ -56,20 +56,20 @@ impl Order {
     }
 }
 
-/// The use of a data frame that has arrived.
+/// The treatment of a received data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is for the station itself.
+    /// The station passes it up: it is the destination.
     Up,
-    /// It is for another member.
+    /// The access point relays it to another member.
     Relay,
-    /// It is for all.
+    /// The access point passes it up and relays it: it is group-addressed.
     Both,
-    /// It is of no use.
+    /// The station discards it.
     Refuse(DropReason),
 }
 
-/// The part of a station in an infrastructure network.
+/// The role of a station in an infrastructure BSS.
 #[derive(Debug)]
 pub(super) enum Bss {
     AccessPoint(AccessPoint),
@@ -77,8 +77,9 @@ pub(super) enum Bss {
 }
 
 impl Bss {
-    /// The part that the configuration gives the station; `None` in an ad hoc network. Access
-    /// points begin at a time of their own, drawn from `draw`, so that their beacons do not meet.
+    /// Returns the role from the configuration; `None` for an ad hoc network. Each access point
+    /// draws the time of its first beacon, so that the beacons of different access points do not
+    /// collide.
     pub(super) fn new(config: &Config, draw: &Stream) -> Option<Self> {
         match &config.role {
             Role::AdHoc => None,
@@ -103,7 +104,7 @@ impl Bss {
         }
     }
 
-    /// The next frame to send: a management frame of the network, or a packet of `pull`.
+    /// Returns the next frame to send: a management or control frame, or a packet from `pull`.
     pub(super) fn next(
         &mut self,
         pull: Pull<'_>,
@@ -115,7 +116,7 @@ impl Bss {
         }
     }
 
-    /// Decides on the use of a data frame that came whole.
+    /// Decides what to do with an intact data frame.
     pub(super) fn handle_data(&mut self, header: &Header) -> Use {
         match self {
             Self::AccessPoint(it) => it.handle_data(header),
@@ -123,8 +124,7 @@ impl Bss {
         }
     }
 
-    /// Decides on the use of a data frame of which something is wrong. The station learns nothing
-    /// from its header.
+    /// Decides what to do with a damaged data frame. Its header may be wrong, so no state changes.
     pub(super) fn use_of_damaged(&self, header: &Header) -> Use {
         match self {
             _ if self.access_point() != Some(header.network()) => {
@@ -135,7 +135,7 @@ impl Bss {
         }
     }
 
-    /// Takes another frame that came whole; `strength` is in dBm, as far as it is known.
+    /// Handles an intact frame other than data; `strength` is in dBm, 0 if unknown.
     pub(super) fn handle_own(
         &mut self,
         now: Instant,
@@ -165,7 +165,7 @@ impl Bss {
         }
     }
 
-    /// When to settle next.
+    /// Returns when to call `settle` next.
     pub(super) fn alarm(&self) -> Option<Instant> {
         match self {
             Self::AccessPoint(it) => it.alarm(),
@@ -181,7 +181,7 @@ impl Bss {
         }
     }
 
-    /// The clock of the network at an instant, in microseconds, as far as the station sets it.
+    /// Returns the TSF timer at `at`, in microseconds; 0 on a station that sends no beacons.
     pub(super) fn clock(&self, at: Instant) -> u64 {
         match self {
             Self::AccessPoint(it) => it.clock(at),
@@ -189,7 +189,8 @@ impl Bss {
         }
     }
 
-    /// The access point to which the station belongs, which may be itself.
+    /// Returns the access point of the BSS, which may be the station itself; `None` if not
+    /// associated.
     pub(super) fn access_point(&self) -> Option<MacAddress> {
         match self {
             Self::AccessPoint(it) => Some(it.address()),
@@ -197,7 +198,7 @@ impl Bss {
         }
     }
 
-    /// Packets that wait here.
+    /// Returns the number of buffered packets.
     pub(super) fn held(&self) -> usize {
         match self {
             Self::AccessPoint(it) => it.held(),
@@ -206,7 +207,7 @@ impl Bss {
     }
 }
 
-/// Returns the capabilities that the frames of a station announce.
+/// Returns the Capability Information field of the station's frames.
 fn capability(config: &Config) -> u16 {
     let flag = |bit, set| if set { bit } else { 0 };
     capability::ESS
@@ -215,13 +216,14 @@ fn capability(config: &Config) -> u16 {
         | flag(capability::SHORT_SLOT, config.timing == Timing::G_SHORT_SLOT)
 }
 
-/// Returns the ERP element of a beacon: all stations in range have the capabilities of this one.
+/// Returns the ERP element of a beacon. It assumes that all stations in range have the capabilities
+/// of this one.
 fn erp(config: &Config) -> Option<u8> {
     let long = config.preamble == Preamble::Long;
     (config.phy == Phy::G).then_some(if long { erp::BARKER_PREAMBLE } else { 0 })
 }
 
-/// Returns the description of a network for its frames.
+/// Returns the SSID and the supported rates for the station's frames.
 fn network(config: &Config, ssid: &Ssid) -> NetworkDescription {
     let rates: Vec<PhyRate> =
         PhyRate::ALL.into_iter().filter(|rate| config.phy.has(*rate)).collect();

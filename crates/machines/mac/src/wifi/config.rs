@@ -13,29 +13,29 @@ use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Timing, snap
 
 use super::rate_control::{self, RateControlKind, Setup};
 
-/// Above every frame: the threshold that switches RTS/CTS or fragmentation off.
+/// The threshold that switches RTS/CTS or fragmentation off: no frame is longer.
 pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
-/// The smallest fragment that the standard allows, in bytes of the whole frame.
+/// The smallest fragmentation threshold that the standard allows, in bytes of the whole frame.
 pub const LEAST_FRAGMENT: usize = 256;
 
-/// Bytes of WEP before the body, and after it.
+/// The bytes of WEP before the body (IV and key ID), and after it (ICV).
 pub(super) const WEP: usize = 4;
 
-/// The answer of the contention window to collisions.
+/// The adaptation of the contention window to failures and successes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backoff {
-    /// Doubled after each failure, smallest after each success.
+    /// Binary exponential backoff: doubled after each failure, the minimum after each success.
     #[default]
     Binary,
-    /// MACAW: one and a half times as large after each failure, one less after each success
+    /// MILD of MACAW: multiplied by 1.5 after each failure, reduced by one after each success
     /// (S2.46).
     Mild,
-    /// Always the smallest.
+    /// Always the minimum.
     Constant,
 }
 
 impl Backoff {
-    /// Returns the window after a failure with one of up to `window` slots.
+    /// Returns the contention window after a failure at contention window `window`.
     pub(super) fn grown(self, window: u16) -> u16 {
         match self {
             Self::Binary => window.saturating_mul(2).saturating_add(1),
@@ -45,53 +45,52 @@ impl Backoff {
     }
 }
 
-/// The receptions after which a station waits EIFS instead of DIFS.
+/// The failed receptions after which a station waits EIFS instead of DIFS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EifsPolicy {
-    /// Whenever a preamble was heard and no whole frame came of it.
+    /// Every reception with a preamble but without an intact frame.
     Always,
-    /// Only after frames whose PHY header could be read. The standard asks for EIFS after a frame
-    /// whose beginning the PHY has indicated to the MAC (802.11-2007, 9.2.3.4), by
-    /// PHY-RXSTART.indication, which is not issued where the check of the header fails (17.3.12,
-    /// 18.2.6). Radio cards and ns-3 do the same.
+    /// Only frames with a readable PHY header. The standard requires EIFS after
+    /// PHY-RXSTART.indication (802.11-2007, 9.2.3.4). The PHY does not issue that indication if the
+    /// check of the header fails (17.3.12, 18.2.6). Radio cards and ns-3 do the same.
     #[default]
     ReadableHeader,
-    /// Never, as Bianchi's model assumes.
+    /// None, as in Bianchi's model.
     Never,
 }
 
-/// The frames with which a station of 802.11g reserves the medium before a frame of OFDM, which
-/// stations of 802.11b cannot read (802.11-2007, 9.13).
+/// The protection mechanism: the frames by which a station of 802.11g sets the NAV of 802.11b
+/// stations before an OFDM frame, which they cannot read (802.11-2007, 9.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
-    /// A CTS to the station itself, which nothing answers.
+    /// CTS-to-self, which has no response.
     CtsToSelf,
-    /// RTS and CTS; before frames that nothing acknowledges a CTS to the station itself.
+    /// RTS and CTS; CTS-to-self before frames without acknowledgement.
     RtsCts,
 }
 
-/// The beginning of an exchange.
+/// The first frame of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// The data frame.
+    /// The exchange begins with the data frame.
     Data,
-    /// A CTS to the station itself.
+    /// The exchange begins with a CTS-to-self.
     Clearance,
-    /// A request to send.
+    /// The exchange begins with an RTS.
     Request,
 }
 
-/// The number of attempts of a packet, in all.
+/// The retry limits: the number of attempts of a packet in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Frames up to the RTS threshold, and RTS frames.
+    /// For frames up to the RTS threshold, and for RTS frames (dot11ShortRetryLimit).
     pub short: NonZeroU8,
-    /// Frames above the RTS threshold.
+    /// For frames above the RTS threshold (dot11LongRetryLimit).
     pub long: NonZeroU8,
 }
 
 impl Default for Retries {
-    /// Seven and four.
+    /// Returns the defaults of the standard: seven and four.
     fn default() -> Self {
         const SHORT: NonZeroU8 = NonZeroU8::new(7).unwrap();
         const LONG: NonZeroU8 = NonZeroU8::new(4).unwrap();
@@ -99,86 +98,90 @@ impl Default for Retries {
     }
 }
 
-/// The part of a station in its network.
+/// The role of a station in its network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// It talks to every other station without a relay.
+    /// A station of an independent BSS, which sends to every other station directly.
     #[default]
     AdHoc,
     //= S2.19
-    /// Others join it, and talk to each other through it; its address names the network.
+    /// The access point: others associate with it, and it relays between them. Its address is the
+    /// BSSID.
     AccessPoint {
-        /// The name of the network.
+        /// The SSID of the network.
         ssid: Ssid,
-        /// Between beacons, in units of 1024 µs.
+        /// The beacon interval, in TUs of 1024 µs.
         interval: u16,
-        /// The channel, which its beacons state.
+        /// The channel number in its beacons.
         channel: u8,
     },
     //= S2.19
-    /// It joins the access point of this name with the strongest signal, and roams to a better one.
+    /// A non-AP station. It associates with the access point of this SSID that has the strongest
+    /// signal, and roams to a better one.
     Member {
-        /// The name of the network.
+        /// The SSID of the network.
         ssid: Ssid,
-        /// Set if it switches the radio off between beacons.
+        /// Power save mode: the radio is off between beacons.
         power_save: bool,
     },
 }
 
-/// The configuration of a station of 802.11b or g. Stations of a cell must have the same slot.
+/// The configuration of an 802.11b or 802.11g station. All stations of a cell need the same slot
+/// time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Its own address.
+    /// The station's own address.
     pub address: MacAddress,
-    /// The name of its network on the air: the BSSID.
+    /// The BSSID of the station's network.
     pub network: MacAddress,
-    /// Its part in the network.
+    /// The station's role in the network.
     pub role: Role,
-    /// The PHY, which defines the rates.
+    /// The PHY, which determines the rates.
     pub phy: Phy,
-    /// Slots, gaps and windows.
+    /// The slot time, the interframe spaces and the contention windows.
     pub timing: Timing,
-    /// The rate of data frames, unless the rate control chooses it.
+    /// The rate of data frames if the rate control is fixed.
     pub rate: PhyRate,
-    /// The choice of the rate of each attempt.
+    /// The rate control.
     pub rate_control: RateControlKind,
-    /// Data frames to individual addresses are coded, with this code unless the rate control
-    /// chooses one, and acknowledgements report the corrections. All stations of a network must
-    /// agree.
+    /// Codes individually addressed data frames, with this code unless the rate control chooses
+    /// one. Acknowledgements then report the number of corrected symbols. All stations of a network
+    /// must agree.
     pub coding: Option<Code>,
-    /// Keep frames that stay damaged, and make whole ones of several copies; of coded frames.
+    /// Keeps coded frames that could not be corrected, and combines several copies of a frame.
     pub combine: bool,
-    /// The rates that every station understands; responses and group frames use them.
+    /// The BSSBasicRateSet, which all stations support: for responses and group-addressed frames.
     pub basic_rates: Vec<PhyRate>,
-    /// The form of the preamble at the rates that have two.
+    /// The preamble at the rates that allow a long and a short one.
     pub preamble: Preamble,
-    /// Frames longer than this are preceded by RTS and CTS, in bytes of the whole frame.
+    /// Frames longer than this are preceded by RTS and CTS; in bytes of the whole frame.
     pub rts_threshold: usize,
-    /// The rate of RTS and CTS frames; if `None`, an RTS goes at the highest suitable basic rate,
-    /// and a CTS as every response.
+    /// The rate of RTS and CTS frames. If `None`, an RTS uses the highest suitable basic rate, and
+    /// a CTS the rate of any response.
     pub rts_rate: Option<PhyRate>,
-    /// The reservation of the medium before frames of OFDM; none if `None`.
+    /// The protection of OFDM frames; `None` for no protection.
     pub protection: Option<Protection>,
-    /// Stations that have the rates of 802.11b alone: frames to them go at none of OFDM.
+    /// The stations that support only 802.11b rates: frames to them never use OFDM.
     pub without_ofdm: Arc<[MacAddress]>,
-    /// Packets whose frame would be longer are cut, in bytes of the whole frame.
+    /// Packets whose frame would be longer are fragmented; in bytes of the whole frame.
     pub fragment_threshold: usize,
-    /// The number of attempts of a packet.
+    /// The retry limits.
     pub retries: Retries,
     /// The growth of the contention window.
     pub backoff: Backoff,
-    /// The receptions after which EIFS applies.
+    /// The failed receptions after which EIFS applies.
     pub eifs: EifsPolicy,
-    /// Frames bear the eight bytes of WEP; nothing is encrypted (S2.19).
+    /// Frames carry the eight bytes of WEP; nothing is encrypted (S2.19).
     pub wep: bool,
-    /// Pass up frames whose check failed if their address is right (S0.11).
+    /// Passes up frames with a wrong FCS if their address matches (S0.11).
     pub accept_damaged: bool,
-    /// Report each state of the radio as an event.
+    /// Reports each state of the radio as an event.
     pub observe_radio: bool,
 }
 
 impl Config {
-    /// A station of a network at its highest rate, with the defaults of the standard.
+    /// Returns the configuration of a station at its highest rate, with the defaults of the
+    /// standard.
     #[must_use]
     pub fn new(address: MacAddress, phy: Phy) -> Self {
         Self {
@@ -207,7 +210,7 @@ impl Config {
         }
     }
 
-    /// The lowest rate that every station understands.
+    /// Returns the lowest basic rate.
     #[must_use]
     pub fn lowest_basic_rate(&self) -> PhyRate {
         let lowest = match self.phy {
@@ -216,8 +219,9 @@ impl Config {
         self.basic_rates.iter().copied().min_by_key(|rate| rate.rate()).unwrap_or(lowest)
     }
 
-    /// The rate of a response to a frame at `rate`: the highest basic rate that is not higher and
-    /// of the same kind, and the highest mandatory one if there is none (802.11-2007, 9.6).
+    /// Returns the rate of a response to a frame at `rate` (802.11-2007, 9.6): the highest basic
+    /// rate of the same modulation class that is not higher. If there is none, it is the highest
+    /// mandatory rate.
     #[must_use]
     pub fn response_rate(&self, rate: PhyRate) -> PhyRate {
         let fits = |known: &PhyRate| *known <= rate && known.is_ofdm() == rate.is_ofdm();
@@ -226,8 +230,9 @@ impl Config {
         basic.or_else(|| mandatory().filter(fits).max()).unwrap_or(rate)
     }
 
-    /// The rate of an RTS before a frame at `rate`: the configured one, or a basic one, of the same
-    /// kind if there is one, and of 802.11b where that protects frames of OFDM.
+    /// Returns the rate of an RTS before a frame at `rate`. This is the configured rate, or else a
+    /// basic rate, of the same modulation class if possible. If the RTS protects OFDM frames, it is
+    /// an 802.11b rate.
     #[must_use]
     pub fn request_rate(&self, rate: PhyRate) -> PhyRate {
         if let Some(rate) = self.rts_rate {
@@ -240,14 +245,14 @@ impl Config {
         basic.max_by_key(alike).unwrap_or_else(|| self.lowest_basic_rate())
     }
 
-    /// The rate of a CTS that answers an RTS at `rate`.
+    /// Returns the rate of a CTS in response to an RTS at `rate`.
     #[must_use]
     pub fn clear_rate(&self, rate: PhyRate) -> PhyRate {
         self.rts_rate.unwrap_or_else(|| self.response_rate(rate))
     }
 
-    /// Returns how the exchange of a frame of `len` bytes at `rate` begins; without a request if it
-    /// `is_unanswered`.
+    /// Returns the first frame of the exchange of a frame of `len` bytes at `rate`. A frame without
+    /// acknowledgement (`is_unanswered`) has no RTS.
     pub(super) fn opening(&self, rate: PhyRate, len: usize, is_unanswered: bool) -> Opening {
         let protection = self.protection.filter(|_| rate.is_ofdm());
         let is_requested = len > self.rts_threshold || protection == Some(Protection::RtsCts);
@@ -258,7 +263,8 @@ impl Config {
         }
     }
 
-    /// Returns the time from such a beginning to that of the data frame at `rate`.
+    /// Returns the time from the beginning of `opening` to the beginning of the data frame at
+    /// `rate`.
     pub(super) fn opening_time(&self, opening: Opening, rate: PhyRate) -> Duration {
         let request = self.request_rate(rate);
         let time = |rate: PhyRate, len| rate.frame_duration(self.preamble, len) + self.timing.sifs;
@@ -269,43 +275,42 @@ impl Config {
         }
     }
 
-    /// Returns the rate to `peer` for frames that would otherwise be sent at `rate`.
+    /// Returns `rate`, or a lower rate without OFDM if `peer` does not support OFDM.
     pub(super) fn rate_to(&self, peer: MacAddress, rate: PhyRate) -> PhyRate {
         if self.reads_ofdm(peer) { rate } else { rate.without_ofdm() }
     }
 
-    /// Returns `true` if a station, or each of a group, reads frames of OFDM.
+    /// Returns `true` if a station, or each station of a group, supports OFDM.
     pub(super) fn reads_ofdm(&self, peer: MacAddress) -> bool {
         let is_for_all = peer.is_group() && !self.without_ofdm.is_empty();
         !is_for_all && !self.without_ofdm.contains(&peer)
     }
 
-    /// Returns the time from the end of a PS-Poll to that of its acknowledgement.
+    /// Returns the time from the end of a PS-Poll to the end of its acknowledgement.
     pub(super) fn poll_answer_time(&self) -> Duration {
         let rate = self.response_rate(self.lowest_basic_rate());
         self.timing.sifs + rate.frame_duration(self.preamble, self.ack_len())
     }
 
-    /// Returns the bytes of an acknowledgement, with its report if frames are coded.
+    /// Returns the length of an acknowledgement in bytes, with its report if frames are coded.
     #[must_use]
     pub const fn ack_len(&self) -> usize {
         if self.coding.is_some() { ACK_LEN + REPORT_LEN } else { ACK_LEN }
     }
 
-    /// Returns the mean time before a frame at the smallest contention window.
+    /// Returns DIFS plus the mean backoff at the minimum contention window.
     #[must_use]
     pub fn contention_time(&self) -> Duration {
         self.contention_time_of(self.timing.cw_min)
     }
 
-    /// Returns the time before a frame in which no other may begin: DIFS, and the mean of a backoff
-    /// of up to `window` slots.
+    /// Returns DIFS plus the mean backoff at contention window `window`, in slots.
     pub(super) fn contention_time_of(&self, window: u16) -> Duration {
         self.timing.difs() + self.timing.slot * u64::from(window) / 2
     }
 
-    /// Returns the air time of one attempt at a frame of `len` bytes for one station at `rate`,
-    /// with all that the exchange takes beside the frame.
+    /// Returns the air time of one attempt at an individually addressed frame of `len` bytes at
+    /// `rate`, with backoff, RTS/CTS or CTS-to-self, interframe spaces and ACK.
     #[must_use]
     pub fn attempt_time(&self, rate: PhyRate, len: usize) -> Duration {
         let sifs = self.timing.sifs;
@@ -346,23 +351,23 @@ impl Config {
         let answers = rates.iter().map(answer).collect();
         let mut contention = self.contention_time();
         let growth = self.contention_time_of(self.backoff.grown(self.timing.cw_min)) - contention;
-        // All of the rates are of one kind.
+        // All these rates have the same modulation class.
         if let Some(&rate) = rates.first() {
             contention += self.opening_time(self.opening(rate, 0, false), rate);
         }
         Setup { rates, preamble: self.preamble, contention, growth, answers }
     }
 
-    /// The rate in the form of the PHY; `None` if this PHY has no such rate.
+    /// Converts a rate to a rate of this PHY; `None` if the PHY does not have it.
     #[must_use]
     pub fn phy_rate(&self, rate: Rate) -> Option<PhyRate> {
         PhyRate::from_rate(rate).filter(|rate| self.phy.has(*rate))
     }
 
-    /// Checks that a station can be built so.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
-    /// Names the first value that cannot be, and the fix.
+    /// Names the first invalid value, and the fix.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rates = iter::once(&self.rate).chain(&self.basic_rates).chain(&self.rts_rate);
         if let Some(rate) = rates.copied().find(|rate| !self.phy.has(*rate)) {
@@ -406,30 +411,30 @@ pub enum ConfigError {
         /// The PHY of the station.
         phy: Phy,
     },
-    /// No rate is understood by everybody.
+    /// The basic rate set is empty.
     #[error("the list of basic rates is empty: name one at least, such as 1Mbps")]
     NoBasicRate,
-    /// Stations of 802.11b would not read the frames that reserve the medium.
+    /// An RTS at an OFDM rate does not protect against 802.11b stations.
     #[error(
         "rts-rate {0} is one of OFDM, which stations of 802.11b do not read: use 1, 2, 5.5 or 11 \
          Mb/s, or protection = \"none\""
     )]
     UnreadRequest(PhyRate),
-    /// There is no rate for the frames that reserve the medium.
+    /// There is no basic rate for protection frames that 802.11b stations can read.
     #[error(
         "protection goes at a basic rate that stations of 802.11b read: add 1Mbps or 2Mbps to \
          basic-rates, or protection = \"none\""
     )]
     UnreadProtection,
-    /// Fragments would be too short or too long.
+    /// The fragmentation threshold is out of range.
     #[error(
         "a fragmentation threshold of {0} bytes is not between {LEAST_FRAGMENT} and {NO_THRESHOLD}"
     )]
     FragmentThreshold(usize),
-    /// The threshold is beyond every frame.
+    /// The RTS threshold is longer than any frame.
     #[error("an RTS threshold of {0} bytes is above {NO_THRESHOLD}, which switches RTS off")]
     RtsThreshold(usize),
-    /// Coded frames have no place for the bytes of WEP.
+    /// The format of coded frames has no room for the fields of WEP.
     #[error("frames with wep are not coded: remove wep or policy")]
     CodedWep,
     /// Only coded frames are reported and combined.

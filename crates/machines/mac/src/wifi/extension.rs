@@ -1,12 +1,13 @@
-//! What this project adds to IEEE 802.11: coded data frames, reports in acknowledgements, frames
-//! made of several copies, further parity in place of a copy.
+//! Extensions beyond IEEE 802.11: coded data frames, reports in acknowledgements, and hybrid ARQ,
+//! which combines damaged copies or sends further parity in place of a copy.
 //!
-//! The DCF calls this layer and is complete without it. In a station without a code in its
-//! configuration each call leaves frames as they are, and what remains is the standard.
+//! The DCF calls this layer and is complete without it. If the configuration has no code, every
+//! call leaves its frame unchanged, and the station follows the standard.
 //!
-//! - [`ReceiverCode`]: sees each frame before the DCF reads it, and writes the reports.
-//! - [`SenderCode`]: the code of the packet in hand, and the parity that its receiver asked for.
-//! - `coding`: the parity of a frame. `combine`: damaged copies and further parity.
+//! - [`ReceiverCode`]: corrects each received frame before the DCF reads it, and writes the
+//!   reports.
+//! - [`SenderCode`]: the code of the pending packet, and the parity that its receiver requested.
+//! - `coding`: the code of one frame. `combine`: damaged copies and increments of parity.
 
 mod coding;
 mod combine;
@@ -28,33 +29,34 @@ use combine::{CopyStore, Taken};
 #[derive(Debug)]
 pub(super) struct ReceiverCode {
     address: MacAddress,
-    /// The code of a frame whose marks are lost; `None` if frames are not coded.
+    /// The code that is assumed for a frame with damaged marks; `None` if frames are not coded.
     usual: Option<Code>,
     /// Set if damaged frames are kept and combined.
     combines: bool,
     copies: CopyStore,
 }
 
-/// The outcome of the extension for a frame that has arrived.
+/// The result of the extension for a received frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reception {
-    /// The frame is whole, now or from the beginning.
+    /// The frame is intact, as received or after correction.
     pub(super) is_whole: bool,
-    /// The frame carried further parity instead of a copy.
+    /// The frame carried an increment of parity instead of a copy.
     pub(super) is_parity: bool,
-    /// The number of copies and increments of which it was made.
+    /// The number of copies and increments that were combined into this frame.
     pub(super) combined: Option<u32>,
     finding: Finding,
 }
 
-/// The content of a report on a frame beside its strength; by default that it stayed damaged.
+/// The contents of a report without the signal strength. The default reports an uncorrectable
+/// frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Finding {
-    /// The symbols corrected in its worst block.
+    /// The number of symbols corrected in the worst block.
     corrected: Option<u8>,
-    /// It was made of several copies, or with further parity.
+    /// The frame was restored from several copies, or with an increment of parity.
     combined: bool,
-    /// It is kept, and further parity up to this place should make it whole.
+    /// The frame is stored, and parity up to this level should restore it.
     wanted: Option<u8>,
 }
 
@@ -64,15 +66,15 @@ impl ReceiverCode {
         Self { address, usual: coding, combines: combine, copies: CopyStore::default() }
     }
 
-    /// Corrects a frame by its code, with earlier copies of it, or with the further parity that it
-    /// carries. `is_good` says whether its check holds.
+    /// Corrects a frame by its code, by earlier copies, or by the increment of parity that it
+    /// carries. `is_good` tells whether its FCS is right.
     pub(super) fn receive(
         &mut self,
         frame: &mut Frame,
         is_good: bool,
         assembly: &Assembly,
     ) -> Reception {
-        // No layer above reads how sure the radio is.
+        // The layers above do not read the reliability of the bytes, so it is removed here.
         let sure = if frame.parts.is_some() { frame.damage.reliability.take() } else { None };
         let finding = Finding { corrected: Some(0), ..Finding::default() };
         let as_it_came = Reception { is_whole: is_good, is_parity: false, combined: None, finding };
@@ -83,7 +85,8 @@ impl ReceiverCode {
         if is_good && increment.is_none() {
             return as_it_came;
         }
-        // Damage may make the marks of a frame those of an increment.
+        // Damage may turn the marks of a frame into those of an increment, so its code is tried
+        // first.
         if !is_good && let Some(worst) = coding::repair(frame) {
             return Reception::of(Finding { corrected: Some(worst), ..Finding::default() });
         }
@@ -97,7 +100,7 @@ impl ReceiverCode {
         self.combine((frame, sure.as_deref()), &header, (increment, is_good), assembly)
     }
 
-    /// Puts a data frame for this station together with what is held of it.
+    /// Combines a data frame for this station with the stored copies and parity of the same frame.
     fn combine(
         &mut self,
         (frame, sure): (&mut Frame, Option<&Bytes>),
@@ -118,7 +121,7 @@ impl ReceiverCode {
                 (Finding { combined: true, ..Finding::default() }, Some(copies))
             }
             Some(Taken::Kept(wanted)) => (Finding { wanted, ..Finding::default() }, None),
-            // Its packet has come, and the answer was lost.
+            // The packet was received before, and its ACK was lost.
             None if is_good && assembly.has_come(header) => {
                 (Finding { corrected: Some(0), ..Finding::default() }, None)
             }
@@ -127,7 +130,7 @@ impl ReceiverCode {
         Reception { is_parity, combined, ..Reception::of(finding) }
     }
 
-    /// Returns the increment that a frame for this station carries, if it is one.
+    /// Returns the increment that a frame for this station carries, if it carries one.
     fn increment_in(&self, frame: &Frame) -> Option<Increment> {
         if !self.combines {
             return None;
@@ -139,20 +142,20 @@ impl ReceiverCode {
         (header.receiver == self.address && header.kind == Kind::Data).then_some(increment)
     }
 
-    /// Forgets the copies of a sender, of which a whole frame has come.
+    /// Drops the stored copies from a sender: an intact frame of that sender has arrived.
     pub(super) fn forget(&mut self, sender: MacAddress) {
         self.copies.forget(sender);
     }
 
-    /// Removes the code from the body of a frame, if frames like it are coded; `false` if it has
-    /// none that can be read.
+    /// Removes the code from the body of a frame, if such frames are coded. Returns `false` if the
+    /// code cannot be read.
     pub(super) fn take_off(&self, frame: &mut Frame, header: &Header) -> bool {
         let is_coded = self.usual.is_some() && !header.receiver.is_group();
         !is_coded || coding::take_off(frame, header.kind.header_len())
     }
 
-    /// Returns the report that an answer of this kind carries about a frame that was received with
-    /// `signal` dBm.
+    /// Returns the report in a response of `kind` to a frame received at `signal` dBm; only an ACK
+    /// has one.
     pub(super) fn report(&self, kind: Kind, found: Reception, signal: i8) -> Option<Report> {
         let has_report = self.usual.is_some() && kind == Kind::Ack;
         let Finding { corrected, combined, wanted } = found.finding;
@@ -173,20 +176,20 @@ impl Reception {
         Self { is_whole, is_parity: false, combined: None, finding }
     }
 
-    /// Returns `true` if the frame is only further parity of a packet that has come.
+    /// Returns `true` if the frame is an increment of a packet that was already complete.
     pub(super) const fn has_come(&self) -> bool {
         self.is_parity && !self.finding.combined
     }
 }
 
-/// The sender's half of the extension, for the packet in hand.
+/// The sender's half of the extension, for the pending packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderCode {
-    /// The code of the exchange under way; `None` where frames are not coded.
+    /// The code of the current exchange; `None` if frames are not coded.
     pub(super) code: Option<Code>,
-    /// Further parity that the receiver wants in place of another copy.
+    /// The increment that the receiver requested in place of another copy.
     increment: Option<Increment>,
-    /// The place up to which the receiver has further parity, as far as it said.
+    /// The level up to which the receiver is known to have parity.
     given: u8,
 }
 
@@ -200,25 +203,25 @@ pub(super) struct CopyLength {
 }
 
 impl SenderCode {
-    /// The code of a packet; `None` if it is not coded.
+    /// Creates the state of a packet with this code; `None` if it is not coded.
     pub(super) const fn new(code: Option<Code>) -> Self {
         Self { code, increment: None, given: 0 }
     }
 
-    /// Returns the bytes that the code adds to a frame of `len` bytes without a frame check.
+    /// Returns the bytes that the code adds to a frame of `len` bytes, FCS excluded.
     pub(super) fn overhead(&self, len: usize) -> usize {
         self.code.map_or(0, |code| code.overhead(len))
     }
 
-    /// Returns the further parity that the next attempt carries; `None` if it carries a copy.
+    /// Returns the increment of parity that the next attempt carries; `None` if it carries a copy.
     pub(super) fn increment(&self, copy: CopyLength) -> Option<Increment> {
-        // Less than half of a copy: a longer increment hardly costs less than a copy, and repairs
-        // less if the receiver was too optimistic.
+        // The limit is half of a copy. A longer increment saves little air time, and it corrects
+        // less than a copy if the receiver's request was too low.
         self.increment.filter(|it| 2 * increment_len(*it, copy) <= copy.frame)
     }
 
-    /// Returns the bytes of the frame of the further parity that the next attempt carries; `None`
-    /// if it carries a copy.
+    /// Returns the length of the frame of the next increment; `None` if the next attempt carries a
+    /// copy.
     pub(super) fn increment_len(&self, copy: CopyLength) -> Option<usize> {
         self.increment(copy).map(|increment| increment_len(increment, copy))
     }
@@ -241,27 +244,27 @@ impl SenderCode {
         }
     }
 
-    /// Appends the code to the body of a frame that has no frame check yet.
+    /// Appends the code to the body of a frame that has no FCS yet.
     pub(super) fn append(&self, frame: &mut Frame) {
         if let Some(code) = self.code {
             coding::append(frame, code);
         }
     }
 
-    /// Nothing is known of the next fragment.
+    /// Resets the parity state: the receiver has nothing of the next fragment.
     pub(super) const fn begin_fragment(&mut self) {
         (self.increment, self.given) = (None, 0);
     }
 }
 
-/// Returns the bytes of the frame of an increment.
+/// Returns the length of the frame of an increment.
 fn increment_len(increment: Increment, copy: CopyLength) -> usize {
     let behind = if increment.code == Code::NONE { FCS_LEN } else { 0 };
     let shared = copy.frame - FCS_LEN - MARK_LEN + behind;
     copy.header + combine::len_of(increment, shared) + MARK_LEN + FCS_LEN
 }
 
-/// Replaces the body of a copy, after its MAC header of `header` bytes, by further parity.
+/// Replaces the body of a copy, after its MAC header of `header` bytes, by an increment of parity.
 pub(super) fn put_parity(copy: &mut Frame, header: usize, increment: Increment) {
     let mut body = combine::symbols_of(increment, copy);
     body.extend(increment.marks());

@@ -1,4 +1,4 @@
-//! One packet on its way: its fragments, its attempts, its limits.
+//! The packet in transmission: its fragments, attempts and retry limits.
 
 use core::num::NonZeroU8;
 
@@ -16,44 +16,44 @@ use super::config::{Config, LEAST_FRAGMENT, WEP};
 use super::extension::{CopyLength, SenderCode, put_parity};
 use super::rate_control::Attempt;
 
-/// The two high bits of an association identifier in frames.
+/// The two most significant bits of the AID field, which the standard sets to 1.
 const AID_MARK: u16 = 0xc000;
 
-/// The packet that a station has in hand.
+/// The packet that the station is transmitting, or a management or control frame of its own.
 #[derive(Clone, Debug)]
 pub(super) struct PendingPacket {
     packet: Frame,
     header: Header,
     snap: ArrayVec<u8, { snap::LEN }>,
     wep: bool,
-    /// The association identifier in place of the duration of a PS-Poll.
+    /// The AID, which replaces the Duration in a PS-Poll.
     aid: u16,
-    /// Bytes of the body in each fragment but the last.
+    /// The body length of each fragment except the last.
     size: usize,
-    /// The fragment under way.
+    /// The number of the current fragment.
     fragment: u8,
-    /// Failed attempts that count against each limit.
+    /// The retry counters of the packet, SRC and LRC.
     short: u8,
     long: u8,
-    /// Failed attempts in all.
+    /// The number of failed attempts of the current fragment.
     failed: u8,
-    /// Frames sent so far of the fragment under way.
+    /// The number of transmissions of the current fragment.
     sent: u32,
-    /// Attempts that failed at the fragments before it.
+    /// The number of failed attempts of the fragments before it.
     failed_before: u32,
-    /// Attempts in all, by the owner's wish.
+    /// The limit of attempts that the packet's owner has set, in place of the retry limits.
     limit: Option<NonZeroU8>,
     expires: Option<Instant>,
-    /// It has waited for more than half of its lifetime before its first attempt.
+    /// The packet waited for more than half of its lifetime before its first attempt.
     is_scarce: bool,
     /// The air time of all attempts so far.
     pub(super) air: Duration,
-    /// The rate of the exchange under way.
+    /// The rate of the current exchange.
     pub(super) rate: PhyRate,
-    /// The extension of the standard, for this packet.
+    /// The sender's half of the extension beyond the standard.
     pub(super) coding: SenderCode,
-    /// The station has transmitted the packet for the last time, and keeps it only to learn its
-    /// fate.
+    /// The station has transmitted the packet for the last time, and keeps it only until the
+    /// outcome is known.
     pub(super) given_away: bool,
 }
 
@@ -73,16 +73,17 @@ impl PendingPacket {
         let around = DATA_HEADER + FCS_LEN + if wep { 2 * WEP } else { 0 };
         let head = if is_packet { snap::LEN } else { 0 };
         let body = head + frame.payload.len();
-        // Fragments have even lengths, and a group's packet is never cut.
+        // Fragments have even lengths, and group-addressed packets are never fragmented.
         let room = (config.fragment_threshold.saturating_sub(around) & !1).max(snap::LEN);
         let least = body.div_ceil(usize::from(MAX_FRAGMENT) + 1);
         let is_damaged = frame.damage.frame == Check::Bad;
-        // So is a frame without acknowledgment, because no fragment of it would be retransmitted.
+        // A frame without acknowledgement is not fragmented either: no fragment would be
+        // retransmitted.
         let uncut = to.is_group() || is_damaged || !is_packet || body <= room;
         let size = if uncut { body } else { room.max(least) };
         let limit = frame.class.attempts;
         let rate = config.lowest_basic_rate();
-        // The check under a code would vouch for damage that is known.
+        // The CRC of a code would vouch for a packet that is known to be damaged.
         let code = config.coding.map(|code| if is_damaged { Code::NONE } else { code });
         let code = code.filter(|_| is_packet && !to.is_group());
         let snap = snap::encode(ether_type)[..head].iter().copied().collect();
@@ -117,7 +118,7 @@ impl PendingPacket {
         &self.packet
     }
 
-    /// Returns `true` if it carries a packet, and is no frame of the station's own.
+    /// Returns `true` for a packet from above, `false` for a management or control frame.
     pub(super) fn is_packet(&self) -> bool {
         self.header.kind == Kind::Data
     }
@@ -126,7 +127,7 @@ impl PendingPacket {
         self.header.kind
     }
 
-    /// Sets the clock in the first eight bytes of a beacon.
+    /// Sets the timestamp of a beacon.
     pub(super) fn stamp(&mut self, micros: u64) {
         let mut body = self.packet.payload.to_bytes().to_vec();
         if let Some(clock) = body.first_chunk_mut() {
@@ -139,8 +140,8 @@ impl PendingPacket {
         self.header.receiver.is_group()
     }
 
-    /// Returns `true` if its frame is not acknowledged: it is for a group, or its packet is known
-    /// to be damaged.
+    /// Returns `true` if the frame is not acknowledged: it is group-addressed, or its packet is
+    /// known to be damaged.
     pub(super) fn is_unanswered(&self) -> bool {
         self.is_group() || self.is_damaged()
     }
@@ -159,7 +160,7 @@ impl PendingPacket {
         self.expires.is_some() && self.limit.is_none()
     }
 
-    /// Attempts at the fragment under way so far.
+    /// Returns the number of transmissions of the current fragment.
     pub(super) fn sent(&self) -> u32 {
         self.sent
     }
@@ -168,7 +169,7 @@ impl PendingPacket {
         self.snap.len() + self.packet.payload.len()
     }
 
-    /// Returns `true` if another fragment follows the one under way.
+    /// Returns `true` if another fragment follows the current one.
     pub(super) fn has_more(&self) -> bool {
         (usize::from(self.fragment) + 1) * self.size < self.body_len()
     }
@@ -187,23 +188,24 @@ impl PendingPacket {
         len + self.coding.overhead(len) + FCS_LEN
     }
 
-    /// Bytes of MAC header and body of a fragment.
+    /// Returns the length of MAC header, WEP and body of a fragment.
     fn uncoded_len(&self, fragment: u8) -> usize {
         let wep = if self.wep { 2 * WEP } else { 0 };
         self.header.kind.header_len() + wep + self.range(fragment).len()
     }
 
-    /// Returns `true` if its owner takes it damaged, which only a packet in one frame is passed up.
+    /// Returns `true` if the owner accepts a damaged packet. Only unfragmented packets are passed
+    /// up damaged.
     pub(super) fn accepts_damaged(&self) -> bool {
         self.packet.class.accept_damaged == Some(true) && self.is_whole()
     }
 
-    /// Returns the further parity that the next attempt carries; `None` if it carries a copy.
+    /// Returns the increment of parity that the next attempt carries; `None` if it carries a copy.
     pub(super) fn increment(&self) -> Option<Increment> {
         self.coding.increment(self.copy_len())
     }
 
-    /// The lengths of a copy of the fragment under way.
+    /// Returns the lengths of a copy of the current fragment.
     fn copy_len(&self) -> CopyLength {
         let header = self.header.kind.header_len();
         CopyLength { header, frame: self.frame_len(self.fragment) }
@@ -233,7 +235,8 @@ impl PendingPacket {
         }
     }
 
-    /// Notes how long the packet has waited before its first attempt.
+    /// Records whether the packet waited for more than half of its lifetime before its first
+    /// attempt.
     pub(super) fn note_wait(&mut self, now: Instant) {
         let lifetime = self.packet.class.lifetime;
         self.is_scarce = self
@@ -242,7 +245,7 @@ impl PendingPacket {
             .is_some_and(|(expires, lifetime)| expires.saturating_since(now) < lifetime / 2);
     }
 
-    /// Returns the facts for the rate control about the last attempt.
+    /// Returns the bytes of MAC header and body of the last attempt, for the rate control.
     pub(super) fn attempted(&self) -> usize {
         match self.coding.increment_len(self.copy_len()) {
             None => self.uncoded_len(self.fragment),
@@ -250,8 +253,8 @@ impl PendingPacket {
         }
     }
 
-    /// Cuts a packet of which nothing was sent into `count` fragments of about equal length, unless
-    /// they would be shorter than the standard allows.
+    /// Fragments a packet into `count` fragments of about equal length, unless they would be
+    /// shorter than the standard allows. Called before the first attempt.
     pub(super) fn cut(&mut self, count: usize) {
         let size = (self.body_len().div_ceil(count.max(1)) + 1) & !1;
         if size < self.size && size >= LEAST_FRAGMENT - DATA_HEADER - FCS_LEN {
@@ -259,41 +262,42 @@ impl PendingPacket {
         }
     }
 
-    /// Attempts at the whole packet so far, of which the last arrived or not.
+    /// Returns the number of attempts at the packet so far, including the last one if it `arrived`.
     pub(super) fn attempts(&self, arrived: bool) -> u32 {
         self.failed_before + u32::from(self.failed) + u32::from(arrived)
     }
 
-    /// Bytes of the frames that carry it, one for each fragment.
+    /// Returns the lengths of the packet's frames, one for each fragment.
     pub(super) fn frame_lens(&self) -> impl Iterator<Item = usize> {
         let count = self.body_len().div_ceil(self.size.max(1)).max(1);
         (0..count as u8).map(|fragment| self.frame_len(fragment))
     }
 
-    /// Bytes of the frames of the fragments after the one in transmission.
+    /// Returns the lengths of the frames after the current fragment.
     pub(super) fn later_lens(&self) -> impl Iterator<Item = usize> {
         self.frame_lens().skip(usize::from(self.fragment) + 1)
     }
 
-    /// Bytes of the next frame of the fragment under way: a copy, or further parity.
+    /// Returns the length of the next frame of the current fragment: a copy, or an increment of
+    /// parity.
     pub(super) fn len(&self) -> usize {
         let copy = self.copy_len();
         self.coding.increment_len(copy).unwrap_or(copy.frame)
     }
 
-    /// Bytes of the frame after it, if there is one.
+    /// Returns the length of the frame of the next fragment, if there is one.
     pub(super) fn next_len(&self) -> Option<usize> {
         self.has_more().then(|| self.frame_len(self.fragment + 1))
     }
 
     //= S0.8
-    /// Returns `true` if the next attempt is the only one, after which the packet is discarded.
+    /// Returns `true` if the packet is discarded after the next attempt whether or not it arrives.
     fn is_only_attempt(&self) -> bool {
         self.limit == Some(NonZeroU8::MIN) && self.is_whole()
     }
 
-    /// The frame of the fragment under way, which reserves the medium for `duration` microseconds
-    /// after it; counts it as sent.
+    /// Builds the frame of the current fragment, with `duration` in microseconds in its Duration
+    /// field, and counts it as sent.
     pub(super) fn build(&mut self, duration: u16) -> Frame {
         let repeated = self.sent > 0;
         self.sent += 1;
@@ -306,7 +310,7 @@ impl PendingPacket {
         };
         let header = Header { flags, duration, fragment: self.fragment, ..self.header };
         let is_final = self.is_unanswered() || self.is_only_attempt();
-        // A damaged packet that is passed on may still be whole at its first sender.
+        // A damaged packet that is relayed may still be undamaged at its original source.
         let mut frame =
             Frame { tag: self.packet.tag, kept: !is_final || self.packet.kept, ..Frame::default() };
         if self.packet.covers.is_some() {
@@ -329,7 +333,8 @@ impl PendingPacket {
             put_parity(&mut frame, header.kind.header_len(), increment);
             return frame;
         }
-        // A valid FCS would vouch for the damage: an invalid one reports it to the next receiver.
+        // A valid FCS would vouch for the damaged packet. The inverted FCS tells the receiver of
+        // the damage.
         let wrong = if self.is_damaged() { 0xff } else { 0 };
         frame.trailer.extend(check.map(|byte| byte ^ wrong));
         self.given_away |= is_final;
@@ -349,7 +354,7 @@ impl PendingPacket {
         frame.payload = Payload::from(self.packet.payload.slice(begin..end));
     }
 
-    /// Completes the current fragment; returns whether another one follows.
+    /// Completes the current fragment; returns `true` if another one follows.
     pub(super) fn advance(&mut self) -> bool {
         let more = self.has_more();
         if more {
@@ -362,12 +367,12 @@ impl PendingPacket {
         more
     }
 
-    /// The medium has been granted: failed requests no longer count (802.11-2007, 9.2.5.3).
+    /// Resets the short retry counter: a CTS arrived (802.11-2007, 9.2.5.3).
     pub(super) fn granted(&mut self) {
         self.short = 0;
     }
 
-    /// Counts a failed attempt of a frame of `len` bytes; returns whether it was the last.
+    /// Counts a failed attempt of a frame of `len` bytes; returns `true` if no attempt is left.
     pub(super) fn fail(&mut self, len: usize, config: &Config) -> bool {
         let counter = if len > config.rts_threshold { &mut self.long } else { &mut self.short };
         *counter = counter.saturating_add(1);

@@ -1,11 +1,11 @@
-//! The rate of each attempt.
+//! Rate control: the rate of each attempt.
 //!
-//! One trait, one file for each rate control, which has its row of the table too:
+//! Each rate control is one file with an implementation of [`RateControl`] and a table row:
 //!
-//! - [`FIXED`]: always the same.
-//! - [`ARF`]: one rate up or down after some successes or failures in a row.
-//! - [`MINSTREL`]: the best throughput by measured success.
-//! - [`JOINT`]: rate, code and fragments of the least expected air time.
+//! - [`FIXED`]: a constant rate.
+//! - [`ARF`]: the rate changes after consecutive successes or failures.
+//! - [`MINSTREL`]: the best throughput according to measured success.
+//! - [`JOINT`]: rate, code and fragments with the least expected air time.
 
 mod arf;
 mod fixed;
@@ -24,65 +24,65 @@ pub use fixed::FIXED;
 pub use joint::JOINT;
 pub use minstrel::MINSTREL;
 
-/// The choice of rates for data frames to one peer. It knows only the fate of earlier attempts.
+/// Chooses the rates of data frames to one peer, from the outcomes of earlier attempts alone.
 pub trait RateControl: fmt::Debug + Send {
-    /// Chooses the rate of attempt `attempt`, from 1, of a packet.
+    /// Chooses the rate of attempt `attempt` of a packet; the first attempt is 1.
     fn rate(&mut self, now: Instant, attempt: u32, draw: &mut Stream) -> PhyRate;
 
-    /// Learns the fate of an attempt at `rate`, which the owner of the packet may have chosen.
+    /// Records the outcome of an attempt at `rate`, which the packet's owner may have chosen.
     fn on_attempt(&mut self, rate: PhyRate, arrived: bool);
 
-    /// Chooses rate and code of an attempt together; `None` if it could not succeed.
+    /// Chooses rate and code of an attempt together; `None` if no choice could deliver the packet.
     ///
-    /// Rate controls that choose no code leave it to the station.
+    /// The default chooses only the rate, and leaves the code to the station.
     fn choose(&mut self, now: Instant, attempt: &Attempt, draw: &mut Stream) -> Option<RateChoice> {
         Some(RateChoice { rate: self.rate(now, attempt.number, draw), code: attempt.code })
     }
 
-    /// Chooses into how many fragments a packet is cut, before its first attempt.
+    /// Chooses the number of fragments of a packet, before its first attempt.
     fn fragments(&mut self, _now: Instant, _attempt: &Attempt) -> usize {
         1
     }
 
-    /// Learns the fate of an attempt, and the receiver's report of it.
+    /// Records the outcome of an attempt, with the receiver's report if there is one.
     fn on_outcome(&mut self, outcome: &AttemptOutcome) {
         self.on_attempt(outcome.choice.rate, outcome.arrived);
     }
 
-    /// Returns `true` if packets with a lifetime are tried while it lasts, in place of a number of
-    /// attempts.
+    /// Returns `true` if a packet with a lifetime is retried until the lifetime ends, not until a
+    /// retry limit.
     fn tries_until_expiry(&self) -> bool {
         false
     }
 
-    /// Returns `true` if a packet is not repeated that its receiver says to have damaged, and whose
-    /// owner takes it so.
+    /// Returns `true` if a packet is not retried after the receiver reported a damaged copy that
+    /// the packet's owner accepts.
     fn accepts_damaged_delivery(&self) -> bool {
         false
     }
 }
 
-/// An attempt that a rate control is asked about.
+/// The facts about an attempt for which the rate control chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempt {
-    /// Its number, from 1.
+    /// The number of the attempt, from 1.
     pub number: u32,
-    /// Bytes of MAC header and body, without code and frame check.
+    /// Bytes of MAC header and body, without code and FCS.
     pub len: usize,
-    /// Attempts that are left, this one among them.
+    /// The number of remaining attempts, including this one.
     pub left: u32,
-    /// The time that is left for it.
+    /// The remaining lifetime; `None` if the packet has no lifetime.
     pub time: Option<Duration>,
-    /// It has waited for more than half of its lifetime before its first attempt: the load exceeds
-    /// the air time, so a surer delivery costs other packets.
+    /// The packet waited for more than half of its lifetime before its first attempt. The load
+    /// exceeds the air time, so a more robust transmission delays other packets.
     pub is_scarce: bool,
-    /// The owner of the packet takes it damaged too.
+    /// The owner accepts a damaged packet.
     pub accepts_damaged: bool,
-    /// Frames are coded, with this code unless the rate control chooses one.
+    /// The code, unless the rate control chooses one; `None` if frames are not coded.
     pub code: Option<Code>,
 }
 
-/// The form of an attempt.
+/// The rate and code of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChoice {
     /// Rate of the frame.
@@ -91,34 +91,33 @@ pub struct RateChoice {
     pub code: Option<Code>,
 }
 
-/// The fate of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttemptOutcome {
     /// The rate and code that were chosen.
     pub choice: RateChoice,
-    /// Bytes of MAC header and body, without code and frame check.
+    /// Bytes of MAC header and body, without code and FCS.
     pub len: usize,
-    /// It was acknowledged.
+    /// The frame was acknowledged.
     pub arrived: bool,
     /// The report of the receiver, if there was one.
     pub report: Option<Report>,
-    /// The probability that another station began in the same slot, by recent observations.
+    /// The estimated probability that another station began to transmit in the same slot.
     pub collides: Probability,
 }
 
-/// The rates and frames of a station, from which a rate control is built.
+/// The rates and timing of a station, from which a rate control is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// The rates among which it may choose, rising; at least one.
+    /// The rates to choose from, in ascending order; at least one.
     pub rates: Vec<PhyRate>,
-    /// The form of the preamble at the rates that have two.
+    /// The preamble at the rates that allow a long and a short one.
     pub preamble: Preamble,
-    /// The mean time before an attempt.
+    /// The mean time from the beginning of contention to the beginning of the frame.
     pub contention: Duration,
-    /// The time by which the wait before the next attempt is longer on average, after the first
-    /// failure.
+    /// The time by which the mean backoff grows after the first failure.
     pub growth: Duration,
-    /// The time from the end of a frame to that of its answer, at each of the rates.
+    /// The time from the end of a frame to the end of its ACK, at each of the rates.
     pub answers: Vec<Duration>,
 }
 
@@ -129,14 +128,14 @@ pub struct RateControlKind {
     pub name: &'static str,
     /// The description in the reference.
     pub help: &'static str,
-    /// It chooses among the rates of the PHY; else it has the rate of the station alone.
+    /// `true` if it chooses among the rates of the PHY, `false` if it uses the station's rate.
     pub is_adaptive: bool,
     /// Builds the control for one peer.
     pub build: fn(&Setup) -> Box<dyn RateControl>,
 }
 
 impl RateControlKind {
-    /// The rate controls that choose the rate alone, in the order of the reference.
+    /// The rate controls that choose only the rate, in the order of the reference.
     pub const ALL: [Self; 3] = [FIXED, ARF, MINSTREL];
 }
 
@@ -160,8 +159,8 @@ impl fmt::Debug for RateControlKind {
     }
 }
 
-/// Returns the rates among which a station of this PHY chooses, rising: those of its own
-/// modulation.
+/// Returns the rates among which a station of this PHY chooses, in ascending order: OFDM rates for
+/// 802.11g, DSSS and CCK rates for 802.11b.
 pub fn ladder(phy: Phy) -> impl DoubleEndedIterator<Item = PhyRate> {
     PhyRate::ALL.into_iter().filter(move |rate| rate.is_ofdm() == (phy == Phy::G))
 }
@@ -170,7 +169,7 @@ pub fn ladder(phy: Phy) -> impl DoubleEndedIterator<Item = PhyRate> {
 #[derive(Debug)]
 pub(super) struct Rates {
     kind: RateControlKind,
-    /// For stations that read OFDM, and for those of 802.11b.
+    /// The rates for peers that support OFDM, and for 802.11b peers.
     setups: [Setup; 2],
     without_ofdm: Arc<[MacAddress]>,
     peers: BTreeMap<MacAddress, Box<dyn RateControl>>,
@@ -185,7 +184,8 @@ impl Rates {
         Self { kind, setups, without_ofdm, peers: BTreeMap::new() }
     }
 
-    /// Chooses rate and code of an attempt at a packet to `peer`; `None` if it could not succeed.
+    /// Chooses rate and code of an attempt at a packet to `peer`; `None` if no choice could deliver
+    /// it.
     pub(super) fn choose(
         &mut self,
         now: Instant,
@@ -196,25 +196,25 @@ impl Rates {
         self.of(peer).choose(now, attempt, draw)
     }
 
-    /// Chooses into how many fragments a packet to `peer` is cut.
+    /// Chooses the number of fragments of a packet to `peer`.
     pub(super) fn fragments(&mut self, now: Instant, peer: MacAddress, first: &Attempt) -> usize {
         self.of(peer).fragments(now, first)
     }
 
-    /// Learns the fate of an attempt to `peer`.
+    /// Records the outcome of an attempt to `peer`.
     pub(super) fn on_outcome(&mut self, peer: MacAddress, outcome: &AttemptOutcome) {
         if let Some(control) = self.peers.get_mut(&peer) {
             control.on_outcome(outcome);
         }
     }
 
-    /// Returns `true` if packets to `peer` with a lifetime are tried while it lasts.
+    /// Returns `true` if packets to `peer` with a lifetime are retried until it ends.
     pub(super) fn tries_until_expiry(&self, peer: MacAddress) -> bool {
         self.peers.get(&peer).is_some_and(|control| control.tries_until_expiry())
     }
 
-    /// Returns `true` if packets to `peer` are not retransmitted after they arrived damaged for an
-    /// owner that accepts damage.
+    /// Returns `true` if packets to `peer` are not retried after a damaged copy arrived that the
+    /// owner accepts.
     pub(super) fn accepts_damaged_delivery(&self, peer: MacAddress) -> bool {
         self.peers.get(&peer).is_some_and(|control| control.accepts_damaged_delivery())
     }

@@ -387,8 +387,8 @@ impl Dcf {
         self.access.back_off(from, self.window.draw(&mut self.draw));
     }
 
-    /// Drops the pending packet: its lifetime ended while it contended. The next packet may use the
-    /// transmit opportunity.
+    /// Drops the pending packet: its lifetime ended while it contended. The next packet may be
+    /// transmitted at once in its place.
     fn abandon(&mut self) {
         self.access.spend();
         self.report_drop(DropReason::Expired);

@@ -1,4 +1,4 @@
-//! The station that a network is built around.
+//! The access point of an infrastructure BSS.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,24 +12,24 @@ use super::{Order, UNIT, Use};
 use crate::wifi::event::DcfEvent;
 use crate::wifi::{Packet, Pull};
 
-/// Packets that wait for one dozing member, or for all of them.
+/// The number of packets buffered for one dozing member, or for the group address.
 const ROOM: usize = 64;
-/// The status of a request that is refused because there are too many members (IEEE 802.11, 17).
+/// Status code 17: the access point cannot handle more associated stations (802.11-2007, 7.3.1.9).
 const TOO_MANY: u16 = 17;
 
-/// Sends beacons, admits members, relays between them and buffers frames for those that doze.
+/// Sends beacons, admits members, relays between them, and buffers frames for dozing members.
 #[derive(Debug)]
 pub(in crate::wifi) struct AccessPoint {
     address: MacAddress,
-    /// The contents of its beacons without timestamp and TIM.
+    /// The contents of its beacons, without timestamp and TIM.
     beacon: Beacon,
-    /// The start of its clock.
+    /// The start of its TSF timer.
     began: Instant,
     next_beacon: Instant,
     members: BTreeMap<MacAddress, Admitted>,
-    /// The frames that go ahead of the packets from above.
+    /// The frames that are sent before packets from above.
     urgent: VecDeque<Order>,
-    /// The packets for all that wait for the next beacon, since some stations doze.
+    /// Group-addressed packets that wait for the next beacon because a member dozes.
     for_all: VecDeque<Order>,
 }
 
@@ -41,7 +41,7 @@ struct Admitted {
 }
 
 impl AccessPoint {
-    /// An access point that sends such beacons by a clock that begins at an instant.
+    /// Creates an access point that sends `beacon`; its TSF timer is 0 at `began`.
     pub(super) fn new(address: MacAddress, beacon: Beacon, began: Instant) -> Self {
         Self {
             address,
@@ -90,7 +90,7 @@ impl AccessPoint {
         }
     }
 
-    /// Sends the beacon that is due; one that has not gone yet is out of date.
+    /// Queues the beacon that is due, in place of an earlier one that has not been sent yet.
     pub(super) fn settle(&mut self, now: Instant) {
         if now < self.next_beacon {
             return;
@@ -112,12 +112,13 @@ impl AccessPoint {
             order.flags = order.flags.with(Flags::MORE_DATA, number < last);
             self.urgent.push_front(order);
         }
-        // Its clock is set when it is sent.
+        // The timestamp is set at transmission.
         let beacon = Beacon { waiting: Some(waiting), ..self.beacon.clone() };
         self.urgent.push_front(Order::own(Kind::Beacon, MacAddress::BROADCAST, beacon.encode()));
     }
 
-    /// The next frame: an urgent one, or the next packet from above for a member that is awake.
+    /// Returns the next frame: an urgent one, or the next packet from above for a member that is
+    /// awake.
     pub(super) fn next(
         &mut self,
         pull: Pull<'_>,
@@ -135,10 +136,10 @@ impl AccessPoint {
         }
     }
 
-    /// Puts a packet where it has to wait.
+    /// Queues a packet, or buffers it if its destination dozes.
     ///
     /// # Errors
-    /// If it is for no member, or too many packets wait for the member.
+    /// If the destination is not a member, or its buffer is full.
     pub(super) fn take(&mut self, packet: Packet) -> Result<(), DropReason> {
         let (to, flags) = (packet.to, Flags::FROM_DS);
         let source = packet.source.unwrap_or(self.address);
@@ -168,7 +169,7 @@ impl AccessPoint {
         self.use_for(header.destination())
     }
 
-    /// The use of a data frame, by its destination.
+    /// Decides what to do with a data frame, by its destination.
     pub(super) fn use_for(&self, destination: MacAddress) -> Use {
         match destination {
             to if to == self.address => Use::Up,
@@ -240,7 +241,8 @@ impl AccessPoint {
         }
     }
 
-    /// A dozing member asks for a packet; it learns whether more wait.
+    /// Sends a dozing member one buffered packet; its More Data flag tells whether others are
+    /// buffered.
     fn handle_poll(&mut self, from: MacAddress) {
         let Some(member) = self.members.get_mut(&from) else { return };
         let mut order = member.waiting.pop_front().unwrap_or_else(|| Order {

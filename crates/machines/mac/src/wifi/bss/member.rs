@@ -1,4 +1,4 @@
-//! A station that belongs to an access point, or looks for one.
+//! A non-AP station: it scans, associates, roams and saves power.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,21 +12,21 @@ use super::{Order, UNIT, Use, capability};
 use crate::wifi::Pull;
 use crate::wifi::config::Config;
 
-/// The time for which a station listens for other access points after it has heard the first.
+/// The time for which the station continues to scan after the first beacon.
 const LOOKS: Duration = Duration::from_millis(150);
-/// The time for which it waits for the answer to a request.
+/// The timeout of an authentication or association request.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The time before and after an expected beacon in which the radio is on.
+/// The time before and after an expected beacon (TBTT) during which the radio is on.
 const EARLY: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_millis(20);
-/// The time for which it stays awake for packets that it was promised.
+/// The time for which the station stays awake for frames that the TIM announced.
 const PROMISED: Duration = Duration::from_millis(50);
-/// Beacons in a row that may fail to come before the access point counts as gone.
+/// The number of consecutive missed beacons after which the station scans again.
 const MISSED: u32 = 8;
-/// Another access point must be so much stronger before the station changes to it, in decibels.
+/// Hysteresis of roaming: the signal of another access point must be stronger by this, in decibels.
 const BETTER: f64 = 6.0;
 
-/// Looks for a network, joins it, and dozes between beacons if it saves power.
+/// Scans for a network, associates with it, and dozes between beacons in power save mode.
 #[derive(Debug)]
 pub(in crate::wifi) struct Member {
     address: MacAddress,
@@ -34,29 +34,29 @@ pub(in crate::wifi) struct Member {
     capability: u16,
     power_save: bool,
     step: Step,
-    /// The access points of the network, and how strong their last beacons were, in dBm.
+    /// The access points of the network, and the signal of their last beacons, in dBm.
     heard: BTreeMap<MacAddress, f64>,
     aid: u16,
     interval: Duration,
     next_beacon: Instant,
-    /// Beacons in a row that did not come.
+    /// Consecutive beacons that were missed.
     missed: u32,
-    /// The radio stays on until then at least.
+    /// The radio stays on at least until this time.
     awake: Instant,
     urgent: VecDeque<Order>,
     alarm: Option<Instant>,
 }
 
-/// The progress of a station into the network.
+/// The progress of authentication and association.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
-    /// It listens for beacons; once it has heard one, only until then.
+    /// The station listens for beacons. `until` is set by the first beacon.
     Scanning { until: Option<Instant> },
     /// It has sent its authentication request.
     Authenticating { with: MacAddress, leaves: Option<MacAddress>, until: Instant },
     /// It has sent its association request.
     Associating { with: MacAddress, until: Instant },
-    /// It belongs to this access point.
+    /// The station is associated with this access point.
     Joined(MacAddress),
 }
 
@@ -90,7 +90,7 @@ impl Member {
         self.alarm
     }
 
-    /// Tells whether the radio may be off: between beacons, with nothing promised or to say.
+    /// Returns `true` if the radio may be off: between beacons, with no frame expected or queued.
     pub(super) fn dozes(&self, now: Instant) -> bool {
         self.power_save
             && self.access_point().is_some()
@@ -121,7 +121,7 @@ impl Member {
         Use::Up
     }
 
-    /// A frame that was promised has come, perhaps with word of more.
+    /// Handles a frame that the TIM announced. Its More Data flag tells whether another follows.
     fn handle_promised(&mut self, header: &Header) {
         let more = header.flags.has(Flags::MORE_DATA);
         if !more {
@@ -200,7 +200,7 @@ impl Member {
         }
     }
 
-    /// Asks for one of the packets that wait at the access point.
+    /// Sends a PS-Poll, which requests one buffered frame from the access point.
     fn poll(&mut self) {
         if let Some(with) = self.access_point() {
             let order = Order::own(Kind::PsPoll, with, Vec::new());
@@ -234,7 +234,7 @@ impl Member {
         self.step = Step::Associating { with, until: now + PATIENCE };
     }
 
-    /// A frame to an access point, whose address is also the name of the network on the air.
+    /// Builds a frame to an access point, whose address is also the BSSID.
     fn own(&self, kind: Kind, to: MacAddress, body: Vec<u8>) -> Order {
         Order { third: Some(to), ..Order::own(kind, to, body) }
     }
@@ -247,7 +247,8 @@ impl Member {
         if self.power_save {
             let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, true);
             self.urgent.push_back(Order { flags, ..self.own(Kind::Null, with, Vec::new()) });
-            // The first beacon gives the times of the others.
+            // The station stays awake for one interval: the first beacon gives the times of the
+            // next ones.
             self.awake = now + self.interval;
         }
     }

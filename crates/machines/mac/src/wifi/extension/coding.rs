@@ -1,9 +1,9 @@
-//! Coded data frames: the parity of a frame, and the receiver's corrections by it.
+//! Coded data frames: the parity of a frame, and its correction by the receiver.
 //!
-//! A receiver that finds a wrong frame check tries the code that the marks name, then the others;
-//! the CRC-32 under the code has the last word. So header and length of a frame are those of
-//! 802.11, and a damaged MAC header is put right like the rest. The acknowledgement leaves a SIFS
-//! after the frame, as if its check had held.
+//! If the FCS of a frame is wrong, the receiver tries the code that the marks name, and then the
+//! other codes. The CRC-32 under the code decides. So the header of a frame is that of 802.11, and
+//! a damaged MAC header is corrected like the rest. The acknowledgement follows a SIFS after the
+//! frame, as if the FCS had been right.
 
 use core::fmt;
 use core::str::FromStr;
@@ -16,16 +16,16 @@ use windfall_wire_link::ieee80211::Code;
 use windfall_wire_link::ieee80211::coding::MARK_LEN;
 use windfall_wire_link::ieee80211::header::FCS_LEN;
 
-/// The error control of 802.11 links beyond retries: how data frames are coded.
+/// The error control of 802.11 links in addition to retries: the coding of data frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RadioPolicy {
-    /// Rate, size, code and attempts together, by the expected air time.
+    /// Chooses rate, fragmentation and code together, for the least expected air time.
     Joint,
-    /// One code for all frames.
+    /// Uses one code for all frames.
     Code(Code),
 }
 
-/// The name is none of a policy of 802.11 links.
+/// The text names no policy of 802.11 links.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("policy \"{0}\" of a radio: write joint, or parity-0, -8, -16, -32 or -64")]
 pub struct UnknownRadioPolicy(String);
@@ -59,7 +59,7 @@ pub(super) fn blocks_code(code: Code) -> Option<&'static ReedSolomon> {
     CODES[code.index()].get_or_init(|| ReedSolomon::new(code.parity()).ok()).as_ref()
 }
 
-/// Appends check, parity and marks to the body of a frame that has no FCS yet.
+/// Appends CRC-32, parity and marks to the body of a frame that has no FCS yet.
 pub(super) fn append(frame: &mut Frame, code: Code) {
     let mut tail = Vec::with_capacity(MARK_LEN);
     if let Some(rs) = blocks_code(code) {
@@ -73,7 +73,7 @@ pub(super) fn append(frame: &mut Frame, code: Code) {
     frame.payload = Payload::new(frame.payload.to_bytes(), tail.into());
 }
 
-/// The parity of all blocks of `data`, symbol by symbol of all in turn.
+/// Returns the parity of all blocks of `data`, interleaved symbol by symbol.
 pub(super) fn parity_of(rs: &ReedSolomon, data: &[u8]) -> Vec<u8> {
     let blocks = data.len().div_ceil(255 - rs.parity());
     let mut parity = vec![0; blocks * rs.parity()];
@@ -92,8 +92,8 @@ pub(super) fn parity_of(rs: &ReedSolomon, data: &[u8]) -> Vec<u8> {
     parity
 }
 
-/// The places of the symbols of block `number` of `blocks`, in `all` bytes of which the first
-/// `data` are no parity.
+/// Returns the offsets of the symbols of block `number` of `blocks`, in `all` bytes of which the
+/// first `data` are data.
 pub(super) fn places(
     number: usize,
     blocks: usize,
@@ -103,8 +103,8 @@ pub(super) fn places(
     (number..data).step_by(blocks).chain((data + number..all).step_by(blocks))
 }
 
-/// Corrects a frame whose frame check failed; returns the symbols corrected in its worst block, or
-/// `None` if no code puts it right, which leaves it as it was.
+/// Corrects a frame with a wrong FCS, and returns the number of symbols corrected in its worst
+/// block. Returns `None` and leaves the frame unchanged if no code can correct it.
 pub(super) fn repair(frame: &mut Frame) -> Option<u8> {
     if frame.trailer.len() != FCS_LEN {
         return None;
@@ -118,7 +118,7 @@ pub(super) fn repair(frame: &mut Frame) -> Option<u8> {
     Some(worst)
 }
 
-/// Puts corrected bytes in place of those of a frame, with a frame check that holds.
+/// Replaces the bytes of a frame by corrected ones, with a right FCS.
 pub(super) fn put_right(frame: &mut Frame, mut fixed: Vec<u8>) {
     let [header, head, body, _] = frame.slices();
     let received = header.iter().chain(head).chain(body);
@@ -133,7 +133,7 @@ pub(super) fn put_right(frame: &mut Frame, mut fixed: Vec<u8>) {
     frame.payload = payload.into();
 }
 
-/// The frame without the damage that a code corrects, and the symbols corrected in its worst block.
+/// Returns the corrected bytes of a frame, and the number of symbols corrected in its worst block.
 fn correct(bytes: &[u8], code: Code) -> Option<(Vec<u8>, u8)> {
     let rs = blocks_code(code)?;
     let all = bytes.len().checked_sub(MARK_LEN)?;
@@ -157,9 +157,8 @@ fn correct(bytes: &[u8], code: Code) -> Option<(Vec<u8>, u8)> {
     Some((fixed, u8::try_from(worst).unwrap_or(u8::MAX)))
 }
 
-/// Removes check, parity and marks from the body of a frame that has lost `before` bytes of its
-/// header, as far as the marks are readable; `false` if they name no code or the frame is shorter
-/// than its code.
+/// Removes CRC-32, parity and marks from the body of a frame whose first `before` header bytes have
+/// been removed. Returns `false` if the marks name no code, or the frame is too short for its code.
 pub(super) fn take_off(frame: &mut Frame, before: usize) -> bool {
     let len = frame.payload.len();
     let last = frame.payload.slice(len.saturating_sub(MARK_LEN)..len);

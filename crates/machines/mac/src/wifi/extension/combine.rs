@@ -1,8 +1,8 @@
-//! Damaged copies of coded data frames, from which their receiver makes a whole one.
+//! Hybrid ARQ for coded data frames: restores a frame from several damaged copies.
 //!
-//! Attempts at a frame differ in two fields of its header: the Retry flag and Duration. Check and
-//! parity are sums over the bits, so the effect of these fields is removed from each copy, and all
-//! copies are equal except for damage. The check decides at the end.
+//! The attempts of a frame differ in two header fields: the Retry flag and Duration. CRC and parity
+//! are linear, so the effect of these fields can be removed from each copy. All copies are then
+//! equal except for damage. The CRC finally decides whether the result is right.
 
 mod increments;
 
@@ -23,47 +23,49 @@ use increments::Parity;
 
 pub(super) use increments::len_of;
 
-/// Frames of which copies are kept; a sender has one at a time on its way to a receiver.
+/// The number of frames whose copies are stored. A sender has one frame at a time in transmission.
 const MOST_FRAMES: usize = 8;
-/// Pieces into which the difference of two copies of a block is cut: each mixture is decoded.
+/// The number of pieces into which the differences of two copies of a block are divided. Each
+/// mixture of pieces is decoded, so the cost grows exponentially.
 const PIECES_OF_BLOCK: usize = 3;
-/// The place of the flags in a header, and the places of its duration.
+/// The offset of the flags in a MAC header, and the offsets of its Duration.
 const FLAGS: usize = 1;
 const DURATION: core::ops::Range<usize> = 2..4;
 /// Bytes of the CRC-32 under the code.
 const CHECK_LEN: usize = 4;
 
-/// A frame as its sender numbers it, and its code.
+/// The identity of a frame: transmitter, sequence number, fragment number and code.
 type Name = (MacAddress, u16, u8, Code);
 
-/// The copies and the parity of a frame that has not come whole.
+/// The stored copies and parity of a frame that is not intact yet.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// The newest copy as it came.
+    /// The newest copy, as received.
     frame: Frame,
     copies: Copies,
     parity: Parity,
-    /// Copies and increments received.
+    /// The number of copies and increments received.
     count: u32,
 }
 
-/// The outcome of a damaged frame, or of further parity of one.
+/// The result of taking a damaged copy or an increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// The frame is whole now, of this number of copies and increments.
+    /// The frame is restored, from this number of copies and increments.
     Made(u32),
-    /// It is kept, and wants further parity up to this place, or another copy.
+    /// The frame is stored. It needs parity up to this level, or another copy if `None`.
     Kept(Option<u8>),
 }
 
-/// The damaged frames of a station's senders.
+/// The stored damaged frames of all senders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CopyStore(VecDeque<(Name, Held)>);
 
 impl CopyStore {
-    /// Makes a damaged data frame whole if its copies allow it; else keeps it as one more of them.
-    /// `sure` is how sure the radio is of each of its bytes, if it knows; where the marks of the
-    /// frame are lost, `usual` is its code. `None` of a frame that could not be combined.
+    /// Restores a data frame from the copies received so far, or else stores it as another copy.
+    /// `sure` is the reliability of each byte, if the radio provides it. `usual` is the code to
+    /// assume if the marks of the frame are damaged. Returns `None` for a frame that cannot be
+    /// combined.
     pub(super) fn take(
         &mut self,
         (frame, sure): (&mut Frame, Option<&Bytes>),
@@ -76,7 +78,7 @@ impl CopyStore {
         let word = Word::read(bytes, &frame.trailer, sure, code)?;
         let name = (header.transmitter, header.sequence, header.fragment, code);
         let mut held = self.remove(&name).unwrap_or_default();
-        // Further parity of which even the marks are lost looks like a short copy of such a name.
+        // An increment whose marks are damaged looks like a short copy of the same frame.
         let len = held.copies.newest_first().next().map(<[u8]>::len);
         if len.is_some_and(|len| len > word.bytes.len()) {
             self.keep(name, held);
@@ -98,8 +100,9 @@ impl CopyStore {
         Some(Taken::Kept(wanted))
     }
 
-    /// Makes a frame whole by further parity, whose own check holds or not, and puts it in place of
-    /// the increment; `None` if nothing of this length is held of it.
+    /// Restores a frame by an increment of parity, and puts the frame in place of the increment.
+    /// `is_good` tells whether the increment's FCS is right. Returns `None` if no copy of matching
+    /// length is stored.
     pub(super) fn take_increment(
         &mut self,
         (frame, sure): (&mut Frame, Option<&Bytes>),
@@ -148,7 +151,7 @@ impl CopyStore {
         self.0.push_back((name, held));
     }
 
-    /// Forgets the copies of a sender, of which a whole frame has come.
+    /// Drops the stored copies from a sender: an intact frame of that sender has arrived.
     pub(super) fn forget(&mut self, sender: MacAddress) {
         if !self.0.is_empty() {
             self.0.retain(|((from, ..), _)| *from != sender);
@@ -156,7 +159,7 @@ impl CopyStore {
     }
 }
 
-/// Returns the further parity of a frame that has this code, of which its sender has all bytes.
+/// Returns the symbols of an increment for a frame with this code, at its sender.
 pub(super) fn symbols_of(increment: Increment, frame: &Frame) -> Vec<u8> {
     let [head, first, second, _] = frame.slices();
     let bytes = [head, first, second].concat();
@@ -164,20 +167,20 @@ pub(super) fn symbols_of(increment: Increment, frame: &Frame) -> Vec<u8> {
     word.map(|word| increments::symbols_of(increment, &word.bytes)).unwrap_or_default()
 }
 
-/// The bytes that all copies of a frame have in common: header, body, check and parity. Of a frame
-/// without parity the check is its frame check.
+/// The bytes that all copies of a frame share: header, body, CRC and parity. The CRC of a frame
+/// without parity is its FCS.
 struct Word {
     bytes: Vec<u8>,
-    /// The reliability of each of them, if the radio knows it.
+    /// The reliability of each byte, if the radio provides it.
     sure: Option<Vec<u8>>,
     code: Code,
-    /// The bytes before the parity, the check among them.
+    /// The number of bytes before the parity, including the CRC.
     data: usize,
     blocks: usize,
 }
 
 impl Word {
-    /// Reads a frame with this code; `None` if none has its length.
+    /// Reads a frame with this code; `None` if no such frame has this length.
     fn read(mut bytes: Vec<u8>, trailer: &[u8], sure: Option<&Bytes>, code: Code) -> Option<Self> {
         let all = bytes.len().checked_sub(MARK_LEN)?;
         let mut sure = sure.filter(|it| it.len() == bytes.len() + FCS_LEN).map(|it| it.to_vec());
@@ -193,8 +196,8 @@ impl Word {
         Some(word)
     }
 
-    /// A codeword of the bytes that all copies share; `None` if they are too short for header and
-    /// check.
+    /// Creates a codeword from the bytes that all copies share; `None` if they are too short for
+    /// header and CRC.
     fn of(bytes: Vec<u8>, sure: Option<Vec<u8>>, code: Code) -> Option<Self> {
         let behind = if code == Code::NONE { CHECK_LEN } else { 0 };
         let blocks = code.blocks(bytes.len().checked_sub(behind)?)?;
@@ -202,7 +205,7 @@ impl Word {
         (data >= DURATION.end + CHECK_LEN).then_some(Self { bytes, sure, code, data, blocks })
     }
 
-    /// Removes the effect of the attempt's number on header, check and parity of the copy.
+    /// Removes the effect of the Retry flag and Duration from header, CRC and parity of the copy.
     fn take_off_attempt(&mut self) {
         let mut change = vec![0; self.data];
         change[FLAGS] = self.bytes[FLAGS] & Flags::RETRY.0;
@@ -217,27 +220,28 @@ impl Word {
         self.bytes.iter_mut().zip(change).for_each(|(byte, change)| *byte ^= change);
     }
 
-    /// The check over these bytes, and over the marks if it is the FCS.
+    /// Returns the CRC over these bytes, and over the marks if it is the FCS.
     fn check(&self, before: &[u8]) -> [u8; CHECK_LEN] {
         let marks = self.code.marks();
         frame_check(&[before, if self.code == Code::NONE { &marks } else { &[] }])
     }
 
-    /// The difference of the check from the right one.
+    /// Returns the difference between the received CRC and the right one.
     fn mismatch(&self, bytes: &[u8]) -> u32 {
         let (before, check) = bytes[..self.data].split_at(self.data - CHECK_LEN);
         let wanted = self.check(before);
         u32::from_le_bytes(core::array::from_fn(|at| check[at] ^ wanted[at]))
     }
 
-    /// Counts the votes of this copy and of those that are held, once for all that is made of them.
+    /// Counts the votes of this copy and of the stored ones for each byte.
     fn votes(&self, held: &Held) -> Votes {
         #[cfg(test)]
         tests::COUNTS.with(|counts| counts.set(counts.get() + 1));
         held.copies.vote(&self.bytes, self.sure.as_deref())
     }
 
-    /// Makes the frame of this copy and what is held, as an attempt of which nothing follows.
+    /// Restores the frame from this copy and the stored copies and parity. The result looks like a
+    /// retry with a Duration of zero.
     fn combine(&self, held: &Held, votes: &Votes) -> Option<Vec<u8>> {
         let copies = &held.copies;
         let mut made =
@@ -253,8 +257,8 @@ impl Word {
         Some(made)
     }
 
-    /// Corrects the majority of the copies by further parity, and then by the code of the frame,
-    /// which may be enough for the remaining errors.
+    /// Corrects the majority of the copies by increments of parity, then by the frame's own code,
+    /// and then by the increments again.
     fn correct(&self, held: &Held, mut votes: Votes) -> Option<Vec<u8>> {
         let all = held.parity.correct(&mut votes);
         let is_whole = |votes: &Votes| self.mismatch(&votes.bytes) == 0;
@@ -281,13 +285,14 @@ impl Word {
         }
     }
 
-    /// Returns the place up to which further parity should make the frame whole.
+    /// Returns the level up to which parity should restore the frame.
     fn wanted(&self, held: &Held, mut votes: Votes) -> Option<u8> {
         self.settle(&mut votes);
         held.parity.wanted(&votes, self.sure.is_some())
     }
 
-    /// Takes the majority of the copies of a frame without parity, or pieces of either of two.
+    /// Restores a frame without parity: the majority of the copies, or a mixture of pieces of two
+    /// copies.
     fn choose(&self, copies: &Copies, votes: &Votes) -> Option<Vec<u8>> {
         if self.sure.is_some() && !copies.is_empty() && self.mismatch(&votes.bytes) == 0 {
             return Some(votes.bytes.clone());

@@ -5,7 +5,8 @@ use windfall_wire_link::ieee80211::PhyRate;
 
 use super::{RateControl, RateControlKind};
 
-/// Automatic rate fallback: down after two failures in a row, up after ten successes.
+/// Automatic rate fallback: a lower rate after two consecutive failures, a higher one after ten
+/// consecutive successes.
 pub const ARF: RateControlKind = RateControlKind {
     name: "arf",
     help: "Automatic rate fallback",
@@ -13,9 +14,9 @@ pub const ARF: RateControlKind = RateControlKind {
     build: |setup| Box::new(Arf::new(setup.rates.clone())),
 };
 
-/// Successes in a row after which the next higher rate is tried.
+/// The number of consecutive successes after which the next higher rate is tried.
 const UP: u32 = 10;
-/// Failures in a row after which the next lower rate is used.
+/// The number of consecutive failures after which the next lower rate is used.
 const DOWN: u32 = 2;
 
 /// The rate for one peer.
@@ -25,12 +26,12 @@ struct Arf {
     now: usize,
     successes: u32,
     failures: u32,
-    /// The rate has just been raised: one failure is enough to go back.
+    /// The rate has just been raised, so one failure is enough to lower it again.
     probing: bool,
 }
 
 impl Arf {
-    /// Begins at the highest rate.
+    /// Creates the state for one peer, at the highest rate.
     fn new(rates: Vec<PhyRate>) -> Self {
         Self { now: rates.len() - 1, rates, successes: 0, failures: 0, probing: false }
     }
@@ -45,7 +46,8 @@ impl RateControl for Arf {
         self.current()
     }
 
-    /// Learns of an attempt; one at a rate that its owner chose is ignored.
+    /// Records the outcome of an attempt. An attempt at a rate that the packet's owner chose is
+    /// ignored.
     fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         if rate != self.current() {
             return;

@@ -1,11 +1,11 @@
-//! The rate of the station for every frame.
+//! A rate control with a constant rate.
 
 use windfall_base::{Instant, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
 
 use super::{RateControl, RateControlKind};
 
-/// Always the rate of the station.
+/// Uses the rate of the station for every frame.
 pub const FIXED: RateControlKind = RateControlKind {
     name: "fixed",
     help: "The rate of the link",

@@ -1,22 +1,23 @@
-//! Rate, code and fragments chosen together, by the air time that a delivered packet is expected to
-//! take.
+//! A rate control that chooses rate, code and fragmentation together, for the least expected air
+//! time of a delivered packet.
 //!
-//! For each rate and each signal strength, in decibels as the receiver last reported it, a
-//! [`Record`] estimates how many symbols of parity frames need. An acknowledgement reports the
-//! corrections, so one frame measures all codes at its rate. Records of nearby strengths count too,
-//! less with each decibel; before there are any, the sensitivities of the standard replace them.
-//! Frames without an answer are counted separately: the receiver missed their preamble, or they
-//! collided, and neither length nor code would have saved them.
+//! A [`Record`] for each rate and signal strength estimates the number of parity symbols that
+//! frames need. The signal strength is the last one that the receiver reported, in decibels. An
+//! acknowledgement reports the number of corrected symbols, so one frame measures all codes at its
+//! rate. Records of nearby signal strengths also count, with a weight that falls with the distance.
+//! Before the first record, the receiver sensitivities of the standard are used. Unanswered frames
+//! are counted separately: the receiver missed the preamble, or the frames collided. Neither their
+//! length nor their code matters.
 //!
-//! The choice has the least expected air time for a delivered packet, among those that deliver it
-//! nearly as surely as any would within its attempts and its lifetime. One packet in ten probes a
-//! higher rate whose optimistic estimate beats the current one, as long as failed probes took
-//! little of the air time.
+//! The choice has the least expected air time among the candidates that deliver the packet, within
+//! its attempts and lifetime, almost as surely as the best candidate. One packet in ten probes a
+//! higher rate whose optimistic estimate beats the current rate, as long as failed probes have used
+//! little air time.
 //!
-//! Collisions with frames that begin in the same slot are no fault of a rate. The station estimates
-//! their probability from its own backoffs, and a silence counts less by it. The more likely they
-//! are, and the more surely the signal suffices for a rate, the more its share of silences is that
-//! of all such rates.
+//! A collision in the same slot is independent of the rate. The station estimates the collision
+//! probability from its own backoffs, and reduces the weight of an unanswered frame by that
+//! probability. If collisions are likely and the signal is strong enough for a rate, its share of
+//! unanswered frames is estimated from all such rates together.
 
 mod candidate;
 mod record;
@@ -31,7 +32,7 @@ use candidate::{Candidate, HOPELESS, best, delivers};
 use record::{CODES, Fate, HALF_WEIGHT_FRAMES, Prior, Record, Shares};
 use signal::{SIGNALS, Signal};
 
-/// The least expected air time of a delivered packet.
+/// Chooses the least expected air time of a delivered packet.
 pub const JOINT: RateControlKind = RateControlKind {
     name: "joint",
     help: "Least expected air time, with the code",
@@ -39,41 +40,41 @@ pub const JOINT: RateControlKind = RateControlKind {
     build: |setup| Box::new(Joint::new(setup)),
 };
 
-/// The signal that is assumed of a receiver that may report before it does, in dBm.
+/// The signal that is assumed before the first report of a receiver that sends reports, in dBm.
 const CAUTIOUS: i32 = -91;
-/// Decibels by which the record of another signal may be off to count.
+/// The maximum distance, in decibels, at which records of another signal strength count.
 const REACH: i32 = 3;
-/// The worth of a damaged packet whose owner takes it so.
+/// The value of a damaged packet that its owner accepts; an undamaged packet has the value 1.
 const DAMAGED: f64 = 0.5;
-/// Decibels by which each code presumably lowers the signal that a rate needs.
+/// The assumed coding gain of each code, in decibels.
 const GAINS: [f64; CODES] = [0.0, 2.0, 2.7, 3.5, 4.3];
-/// The weight, in frames, of the share of silences of all rates, if a collision is certain and the
-/// signal suffices with even odds.
+/// The weight, in frames, of the common share of unanswered frames, if collisions are certain and
+/// the odds that the signal suffices are even.
 const POOLED: f64 = 1000.0;
 /// The share of packets that probe another rate.
 const LOOK_AROUND: f64 = 0.1;
-/// Places above the rate in use that are looked at.
+/// The number of rates above the current one that are probed.
 const STEPS: usize = 2;
-/// The share of the air time that trials may waste, and the most seconds at once.
+/// The share of the air time that failed probes may use, and the maximum of unused time in seconds.
 const WASTE: f64 = 0.01;
 const MOST_WASTE: f64 = 0.01;
-/// Fragments of a packet that are weighed.
+/// The numbers of fragments that are compared.
 const FRAGMENTS: [usize; 3] = [1, 2, 4];
 
 /// The rates and records for one peer.
 #[derive(Debug)]
 struct Joint {
     setup: Setup,
-    /// For each signal one record for each rate.
+    /// One record for each signal strength and rate.
     records: Vec<Vec<Record>>,
     signal: Signal,
-    /// The chance that another station begins in the same slot.
+    /// The probability that another station begins in the same slot.
     collides: f64,
-    /// Seconds that trials may still take.
+    /// The air time in seconds that failed probes may still use.
     credit: f64,
-    /// The attempt under way is a trial.
+    /// The current attempt is a probe.
     is_trial: bool,
-    /// Frames have gone to a receiver that may report.
+    /// A frame has been sent to a receiver that sends reports.
     has_begun: bool,
 }
 
@@ -95,8 +96,9 @@ impl Joint {
         (signal.clamp(*SIGNALS.start(), *SIGNALS.end()) - SIGNALS.start()) as usize
     }
 
-    /// The records of a rate near the present signal: nearer ones weigh more, and others less the
-    /// more frames the present one has. Records that are not in use do not decay.
+    /// Returns the record of a rate at the current signal, combined with the records of nearby
+    /// signals. Nearer records weigh more. The more frames the current record has, the less the
+    /// others weigh. Records that are not in use do not decay.
     fn around(&self, place: usize) -> Record {
         let here = Self::index(self.signal.dbm());
         let mut sum = self.records[here][place];
@@ -109,15 +111,16 @@ impl Joint {
         sum
     }
 
-    /// The share of frames that arrive at a rate with each code, by the standard's sensitivity.
+    /// Estimates the share of frames that each code delivers at a rate, from the receiver
+    /// sensitivity.
     fn presumed(&self, place: usize) -> [f64; CODES] {
         let margin = f64::from(self.signal.dbm()) - sensitivity(self.setup.rates[place]);
         GAINS.map(|gain| 1.0 / (1.0 + (-margin - gain).exp()))
     }
 
-    /// The record of each rate at the present signal, and the share of frames that nothing answers
-    /// before anything is known of it: the more surely the signal suffices for a rate, the more
-    /// that is a matter of the medium, and the same for all such rates.
+    /// Returns the record of each rate at the current signal, and the prior for its share of
+    /// unanswered frames. If the signal suffices for a rate, unanswered frames are due to the
+    /// medium, so all such rates share one estimate.
     fn known(&self) -> Vec<(Record, Prior)> {
         let suffices = |place| self.presumed(place)[CODES - 1];
         let rates: Vec<Record> =
@@ -132,19 +135,20 @@ impl Joint {
         rates.into_iter().enumerate().map(with_prior).collect()
     }
 
-    /// Seconds of an attempt with `len` bytes of MAC header and body.
+    /// Returns the time in seconds of an attempt with `len` bytes of MAC header and body.
     fn seconds(&self, place: usize, code: Option<Code>, len: usize) -> f64 {
         let beside = (self.setup.contention + self.setup.answers[place]).as_secs_f64();
         beside + self.frame_seconds(place, code, len)
     }
 
-    /// Seconds of its frame.
+    /// Returns the time in seconds of the frame of such an attempt.
     fn frame_seconds(&self, place: usize, code: Option<Code>, len: usize) -> f64 {
         let all = len + code.map_or(0, |code| code.overhead(len)) + FCS_LEN;
         self.setup.rates[place].frame_duration(self.setup.preamble, all).as_secs_f64()
     }
 
-    /// Estimates every rate and code; if `is_optimistic`, the fewer frames, the better.
+    /// Returns a candidate for every rate and code. Optimistic estimates are higher for candidates
+    /// with fewer measured frames.
     fn candidates(&self, attempt: &Attempt, is_optimistic: bool) -> Vec<Candidate> {
         let fits = |code: &Code| attempt.len + code.overhead(attempt.len) <= MAX_BODY;
         let codes = match attempt.code {
@@ -189,8 +193,8 @@ impl Joint {
         all
     }
 
-    /// Presumes a long path while nothing is known of a receiver that reports: its first report
-    /// gives a better value, and a packet may have few attempts.
+    /// Assumes a weak signal before the first report of a receiver that sends reports. The first
+    /// report corrects it, and a packet may have few attempts.
     fn begin(&mut self, attempt: &Attempt) {
         if !self.has_begun && attempt.code.is_some() {
             self.has_begun = true;
@@ -198,8 +202,8 @@ impl Joint {
         }
     }
 
-    /// Looks around, if it is time to: takes a higher rate by chance of those that would be better,
-    /// or a stronger code.
+    /// Chooses a probe, for one packet in ten: a random higher rate, or a stronger code, whose
+    /// optimistic estimate beats the best candidate.
     fn trial(&self, best: &Candidate, attempt: &Attempt, draw: &mut Stream) -> Option<Candidate> {
         let share = Probability::new(LOOK_AROUND).unwrap_or(Probability::ZERO);
         if attempt.number > 1 || self.credit <= 0.0 || !draw.chance(share) {
@@ -207,26 +211,27 @@ impl Joint {
         }
         let mut optimistic = self.candidates(attempt, true);
         optimistic.retain(|it| it.place <= best.place + STEPS && it.delivers > 0.0);
-        // The prior suffices for slower rates and weaker codes: they fail no more often, or every
-        // frame measures them.
+        // Slower rates and weaker codes need no probes: slower rates fail no more often, and every
+        // frame measures the weaker codes.
         let tells = |it: &&Candidate| (it.place, it.code) > (best.place, best.code);
         let better = optimistic.iter().filter(tells).filter(|it| it.cost() < best.cost());
         let mut places: Vec<usize> = better.map(|it| it.place).collect();
         places.dedup();
         let place = *places.get(draw.below(places.len().max(1) as u64) as usize)?;
-        // Of the codes that may be better, the strongest one also measures all weaker ones.
+        // Of the codes that could be better, the strongest is chosen because its report measures
+        // all weaker ones.
         let may_be = |it: &&Candidate| it.place == place && it.least_cost() < best.cost();
         optimistic.iter().filter(may_be).max_by_key(|it| it.code.index()).copied()
     }
 
-    /// Learns the signal to assume from the answer to a frame, or from the silence.
+    /// Updates the assumed signal from a report, or from an unanswered frame.
     fn sense(&mut self, report: Option<Report>, silence: Option<f64>) {
         match (report, silence) {
             (Some(report), _) => self.signal.report(i32::from(report.signal)),
             (None, Some(share)) => {
                 self.signal.miss(share);
-                // If nothing arrives at any rate, collisions are the likelier cause, and slow
-                // frames would make them worse.
+                // If nothing arrives at any rate, collisions are the more likely cause. Slower
+                // frames would collide even more.
                 if self.presumed(0)[CODES - 1] < HOPELESS {
                     self.signal.reset_to_reported();
                 }
@@ -241,7 +246,7 @@ impl Joint {
     }
 }
 
-/// The fate of a frame with a code.
+/// Classifies the outcome of a frame with a code.
 fn fate(outcome: &AttemptOutcome, code: Code) -> Fate {
     match (outcome.arrived, outcome.report) {
         (true, report) => {
@@ -254,9 +259,9 @@ fn fate(outcome: &AttemptOutcome, code: Code) -> Fate {
     }
 }
 
-/// The signal of which a receiver reads half of the uncoded frames of 1500 bytes, about, in dBm:
-/// the sensitivity that the standard asks for (802.11-2007, 17.3.10.1 and 18.4.8.1), less the 8 dB
-/// by which receivers beat it.
+/// Returns the signal in dBm at which a receiver decodes about half of all uncoded frames of 1500
+/// bytes. It is 8 dB below the minimum sensitivity of the standard (802.11-2007, 17.3.10.1 and
+/// 18.4.8.1), because receivers are better by about this margin.
 fn sensitivity(rate: PhyRate) -> f64 {
     let asked = match rate {
         PhyRate::Dsss1 => -83.0,
@@ -303,13 +308,13 @@ impl RateControl for Joint {
         let head = windfall_wire_link::ieee80211::header::DATA_HEADER;
         let cost = |count: &usize| {
             let len = head + whole.saturating_sub(head).div_ceil(*count);
-            // Of fragments none is passed up damaged.
+            // Fragments are never passed up damaged.
             let accepts_damaged = first.accepts_damaged && *count == 1;
-            // All of them have to fit into the time that is left.
+            // All fragments have to fit into the remaining lifetime.
             let time = first.time.map(|time| time / *count as u64);
             let attempt = Attempt { len, time, accepts_damaged, ..*first };
             let promised = best(&self.candidates(&attempt, false), &attempt);
-            // The fragments after the first do not contend.
+            // Only the first fragment contends.
             let saved = self.setup.contention.as_secs_f64() * (*count as f64 - 1.0);
             promised.map_or(f64::INFINITY, |it| it.cost() * *count as f64 - saved)
         };
@@ -329,7 +334,7 @@ impl RateControl for Joint {
         let missed = record.missed(code.index() > 0, prior);
         self.collides = collides.get();
         let silence = self.collides + (1.0 - self.collides) * missed;
-        // A silence is one of this rate by the chance that it was no collision.
+        // An unanswered frame counts with the probability that it did not collide.
         let is_silence = !arrived && report.is_none();
         let weight = if is_silence { 1.0 - self.collides / silence } else { 1.0 };
         if self.is_trial && !arrived {

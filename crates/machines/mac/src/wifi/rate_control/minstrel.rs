@@ -1,14 +1,15 @@
-//! A rate control after Minstrel: measures success, uses the best rate, probes a few others.
+//! A rate control after Minstrel: it measures success, uses the best rate, and probes a few others.
 //!
-//! As in Linux, a packet has a retry chain of rates, and probing never costs much. A slower rate is
-//! probed in the second place of the chain, which costs nothing while the first succeeds. A faster
-//! rate is probed first, once, as long as failed probes took little of the air time, and again
-//! while it arrives. Three failures of the best rate in a row update the statistics at once: on a
-//! fading path, an interval is a long time. Rates far below the best are not tried at all.
+//! As in Linux, each packet has a retry chain of rates, and probes are cheap. A slower rate is
+//! probed in the second place of the chain, which costs nothing if the first attempt succeeds. A
+//! faster rate is probed first, with one attempt, as long as failed probes have used little air
+//! time. After a successful probe, the next packet probes the same rate again. Three consecutive
+//! failures of the best rate update the statistics at once, because an interval is long on a fading
+//! path. Rates far below the best are not probed.
 //!
-//! The chain of a packet with one or two attempts has no second place, so such packets probe a
-//! slower rate first. Before the first measurement, each continues below the rate at which the last
-//! one failed.
+//! A packet with one or two attempts never reaches the second place of its chain, so it probes a
+//! slower rate first. Before the first measurement, each packet starts at the rate below the one at
+//! which the last packet failed.
 
 use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
@@ -16,8 +17,8 @@ use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
 use super::{RateControl, RateControlKind, Setup};
 
-/// The rate with the best throughput by measured success, with a tenth of the frames spent on
-/// trying others, as Minstrel does.
+/// Uses the rate with the best throughput according to measured success. A tenth of the packets
+/// probe other rates, as in Minstrel.
 pub const MINSTREL: RateControlKind = RateControlKind {
     name: "minstrel",
     help: "Measured success, after Minstrel",
@@ -25,56 +26,57 @@ pub const MINSTREL: RateControlKind = RateControlKind {
     build: |setup| Box::new(Minstrel::new(setup)),
 };
 
-/// The interval at which the measurements become the statistics.
+/// The interval after which the measurements are added to the statistics.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// The first interval, while few frames are measured; each interval is twice as long as the one
-/// before.
+/// The first interval. Each following interval is twice as long, up to [`INTERVAL`].
 const FIRST_INTERVAL: Duration = Duration::from_millis(10);
-/// The weight of the attempts so far against those of an interval that had some.
+/// The weight of earlier attempts after an interval with attempts.
 const MEMORY: f64 = 0.75;
-/// The most that the attempts before an interval weigh against those of it.
+/// The maximum weight of earlier attempts, in attempts.
 const MOST_KEPT: f64 = 5.0;
-/// Failures of the best rate in a row after which the statistics are updated at once.
+/// The number of consecutive failures of the best rate after which the statistics are updated at
+/// once.
 const MANY: u32 = 3;
 /// The share of packets that probe another rate.
 const LOOK_AROUND: f64 = 0.1;
-/// Attempts at the rate above the best one before it is looked at no more often than others.
+/// The number of attempts at the rate above the best one, after which it is probed as rarely as
+/// others.
 const FEW: f64 = 4.0;
-/// Places above and below the best rate that are looked at.
+/// The number of rates above and below the best rate that are probed.
 const REACH: usize = 3;
-/// The share of the air time that faster rates may waste.
+/// The share of the air time that failed probes of faster rates may use.
 const WASTE: f64 = 0.01;
-/// The most that they may waste at once, in seconds.
+/// The maximum of unused air time for such probes, in seconds.
 const MOST_WASTE: f64 = 0.01;
-/// The frame by which rates are compared, in bytes.
+/// The length of the frame by which rates are compared, in bytes.
 const TYPICAL: usize = 1_200;
-/// Attempts that each rate of the chain gets.
+/// The number of attempts at each rate of the chain.
 const EACH: u32 = 2;
-/// Steps from the highest rate to the lowest while nothing is known.
+/// The number of attempts from the highest rate to the lowest before the first measurement.
 const STEPS: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     rate: PhyRate,
-    /// Attempts and arrivals of this interval.
+    /// Attempts and successes in this interval.
     attempts: u32,
     arrivals: u32,
-    /// Attempts and arrivals of all intervals with attempts, each of which weighs less than the
-    /// next one.
+    /// Attempts and successes in all intervals with attempts. Earlier intervals weigh less.
     all_attempts: f64,
     all_arrivals: f64,
 }
 
 impl Statistics {
-    /// The share of arrivals; that of the next faster rate counts as one more attempt.
+    /// Returns the estimated success probability; `faster` is that of the next faster rate.
     ///
-    /// A slower rate succeeds at least as often. Without that attempt a rarely tried rate would
-    /// never prove better: the attempts in the second place of the chain are too few.
+    /// A slower rate succeeds at least as often, so `faster` counts as one more attempt. Without it
+    /// a rarely probed rate would never become the best: there are too few attempts in the second
+    /// place of the chain.
     fn success(&self, faster: f64) -> f64 {
         (self.all_arrivals + faster) / (self.all_attempts + 1.0)
     }
 
-    /// Seconds that an attempt takes: interframe spaces and backoff, frame and answer.
+    /// Returns the time of an attempt in seconds: interframe spaces, backoff, frame and ACK.
     fn seconds(&self, preamble: Preamble) -> f64 {
         let around = if self.rate.is_ofdm() { 130 } else { 370 };
         let frame = self.rate.frame_duration(preamble, TYPICAL);
@@ -87,7 +89,7 @@ impl Statistics {
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     place: usize,
-    /// It is the first attempt; if not, the second place of the chain.
+    /// `true` if the probe is the first attempt, `false` if it has the second place of the chain.
     first: bool,
 }
 
@@ -96,22 +98,23 @@ struct Trial {
 struct Minstrel {
     preamble: Preamble,
     rates: Vec<Statistics>,
-    /// Places of the best throughput, the next best, and the surest; `None` while nothing is known.
+    /// The indices of the rates with the best and second-best throughput, and of the most reliable
+    /// rate; `None` before the first measurement.
     chain: Option<[usize; 3]>,
     trial: Option<Trial>,
-    /// Attempts at the best rate in a row that did not arrive.
+    /// Consecutive failures of the best rate.
     failures: u32,
-    /// A faster rate whose last trial arrived: the next packet tries it again.
+    /// A faster rate whose last probe succeeded: the next packet probes it again.
     promising: Option<usize>,
-    /// Seconds that failed trials may still take.
+    /// The air time in seconds that failed probes may still use.
     credit: f64,
     interval: Duration,
     next_update: Option<Instant>,
-    /// The steps down from the highest rate that the last packets took while nothing was known.
+    /// The number of attempts on the way down from the highest rate, before the first measurement.
     steps: u32,
-    /// The last attempt, and whether it arrived.
+    /// The number of the last attempt, and whether it succeeded.
     last: (u32, bool),
-    /// The last packet that failed did so before the second place of its chain.
+    /// The last packet that failed had too few attempts to reach the second place of its chain.
     is_short: bool,
 }
 
@@ -140,7 +143,7 @@ impl Minstrel {
         }
     }
 
-    /// Takes note of the attempt that begins.
+    /// Records that attempt `attempt` begins.
     fn begin(&mut self, attempt: u32) {
         let (last, arrived) = self.last;
         if attempt == 1 && !arrived {
@@ -149,7 +152,8 @@ impl Minstrel {
         self.last = (attempt, false);
     }
 
-    /// The rate of an attempt while nothing is known: from the highest to the lowest in six steps.
+    /// Returns the rate of an attempt before the first measurement: from highest to lowest in six
+    /// steps.
     fn descend(&mut self, attempt: u32) -> PhyRate {
         if attempt == 1 && self.steps >= STEPS {
             self.steps = 0;
@@ -160,7 +164,7 @@ impl Minstrel {
         self.rates[top - down].rate
     }
 
-    /// The rate that a packet tries beside the best one, if it tries any.
+    /// Chooses a rate to probe, if this packet probes one.
     fn look_around(&self, best: usize, draw: &mut Stream) -> Option<Trial> {
         if let Some(place) = self.promising.filter(|place| *place > best) {
             return Some(Trial { place, first: true });
@@ -200,7 +204,7 @@ impl Minstrel {
         if success.iter().all(|share| *share == 0.0) {
             return;
         }
-        // A rate that rarely succeeds costs more in backoff than its frames show.
+        // A rate that rarely succeeds costs more backoff than its own frames account for.
         let throughput = |place: &usize| match success[*place] {
             share if share < 0.1 => 0.0,
             share => share / self.rates[*place].seconds(self.preamble),
@@ -208,7 +212,8 @@ impl Minstrel {
         let most = |places: &mut dyn Iterator<Item = usize>, measure: &dyn Fn(&usize) -> f64| {
             places.max_by(|a, b| measure(a).total_cmp(&measure(b))).unwrap_or(0)
         };
-        // The slowest of equally good rates is taken: if hardly anything arrives, all are equal.
+        // Of equally good rates the slowest is chosen: if almost nothing arrives, all rates are
+        // equal.
         let places = (0..self.rates.len()).rev();
         let best = most(&mut places.clone(), &throughput);
         let second = most(&mut places.clone().filter(|place| *place != best), &throughput);

@@ -1,9 +1,9 @@
-//! Further parity of a damaged frame, in place of another copy of it.
+//! Incremental redundancy: further parity for a damaged frame, in place of another copy.
 //!
-//! A second code covers the bytes that all copies of a frame share, its own parity among them, in
-//! interleaved blocks as in a frame. Parity that was not sent is an erasure. The receiver requests
-//! parity up to a place: it knows how reliable its bytes are, and so roughly how many of a block
-//! are wrong.
+//! A second code covers the bytes that all copies of a frame share, including the frame's own
+//! parity. Its blocks are interleaved as in a frame. Parity that was not sent is an erasure. The
+//! receiver requests parity up to a level: it knows the reliability of its bytes, and so roughly
+//! the number of wrong symbols in each block.
 
 use std::sync::OnceLock;
 
@@ -16,15 +16,16 @@ use super::super::coding;
 
 /// Parity symbols of the second code.
 const PARITY: usize = LEVELS[LEVELS.len() - 1];
-/// Data symbols of a block at most.
+/// The maximum number of data symbols in a block.
 const DATA: usize = 255 - PARITY;
-/// The margin of a symbol that a frame check vouches for.
+/// The margin of a symbol that arrived in a frame with a right FCS.
 const SURE: u16 = 255;
 /// Steps of a margin for each unit of the logarithm of odds.
 const STEPS: f64 = 8.0;
-/// Standard deviations above the mean number of wrong symbols that parity is asked for.
+/// The number of standard deviations above the expected number of wrong symbols for which parity is
+/// requested.
 const CAUTION: f64 = 1.5;
-/// The place of the first increment where nothing is known of the damage.
+/// The level of the first increment if the reliability of the bytes is unknown.
 const FIRST_UNKNOWN: u8 = 2;
 
 /// The second code; `None` never happens, since its parity is legal.
@@ -33,17 +34,17 @@ fn code() -> Option<&'static ReedSolomon> {
     CODE.get_or_init(|| ReedSolomon::new(PARITY).ok()).as_ref()
 }
 
-/// Returns the blocks of `len` bytes.
+/// Returns the number of blocks for `len` bytes.
 const fn blocks(len: usize) -> usize {
     len.div_ceil(DATA)
 }
 
-/// Returns the bytes of an increment for a frame with `len` bytes before its marks.
+/// Returns the length of an increment for a frame with `len` bytes before its marks.
 pub(in super::super) fn len_of(increment: Increment, len: usize) -> usize {
     increment.symbols().len() * blocks(len)
 }
 
-/// Returns the symbols of an increment, those of one place of all blocks side by side.
+/// Returns the symbols of an increment: first symbol of all blocks, then the second, and so on.
 pub(in super::super) fn symbols_of(increment: Increment, word: &[u8]) -> Vec<u8> {
     let Some(code) = code() else { return Vec::new() };
     let (all, blocks, symbols) =
@@ -51,20 +52,20 @@ pub(in super::super) fn symbols_of(increment: Increment, word: &[u8]) -> Vec<u8>
     all[symbols.start * blocks..symbols.end * blocks].to_vec()
 }
 
-/// The further parity of a frame that has been received.
+/// The parity received so far for a frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parity {
-    /// All symbols; empty before the first has come.
+    /// All symbols; empty before the first increment.
     symbols: Vec<u8>,
-    /// The margin of each of them; zero of those that have not come.
+    /// The margin of each symbol; zero for symbols that have not been received.
     margins: Vec<u16>,
-    /// The place up to which parity has come.
+    /// The level up to which parity has been received.
     level: u8,
 }
 
 impl Parity {
-    /// Takes the symbols of an increment for a frame of `len` bytes, which its FCS confirms or not;
-    /// there are as many as such an increment has.
+    /// Stores the symbols of an increment for a frame of `len` bytes. `is_good` tells whether the
+    /// increment's FCS is right. The caller has checked that the number of symbols matches.
     pub(super) fn take(
         &mut self,
         increment: Increment,
@@ -86,7 +87,8 @@ impl Parity {
         self.level = self.level.max(increment.last);
     }
 
-    /// Corrects the bytes of a frame as far as possible, and returns whether that was all of them.
+    /// Corrects the bytes of a frame as far as possible, and returns `true` if all blocks were
+    /// corrected.
     pub(super) fn correct(&self, votes: &mut Votes) -> bool {
         let Some(code) = code().filter(|_| !self.symbols.is_empty()) else { return false };
         let len = votes.bytes.len();
@@ -115,8 +117,8 @@ impl Parity {
         all
     }
 
-    /// Returns the place up to which parity should make a frame whole of which this is known;
-    /// `None` if none should. Where `is_known` is not set, the margins tell nothing.
+    /// Returns the level up to which parity should restore a frame; `None` if none should. If
+    /// `is_known` is not set, the margins carry no information.
     pub(super) fn wanted(&self, votes: &Votes, is_known: bool) -> Option<u8> {
         let places = self.level + 1..LEVELS.len() as u8;
         if !is_known {
@@ -135,7 +137,7 @@ impl Parity {
             most = most.max(mean + CAUTION * variance.sqrt());
             shares += mean;
         }
-        // Received parity is wrong as often.
+        // Received parity symbols are wrong as often as received data symbols.
         let share = (shares / votes.bytes.len().max(1) as f64).min(0.4);
         let least = 2.0 * most / (1.0 - 2.0 * share);
         places.into_iter().find(|place| LEVELS[usize::from(*place)] as f64 >= least)

@@ -1,46 +1,47 @@
-//! How much parity the frames of one rate need.
+//! The number of parity symbols that the frames of one rate need.
 
 use windfall_wire_link::ieee80211::Code;
 
-/// The number of codes, the uncoded frame among them.
+/// The number of codes, including no code.
 pub(super) const CODES: usize = Code::ALL.len();
 
-/// The weight of the frames of one rate and signal so far against the next one of them.
+/// The weight of earlier frames after each frame of the same rate and signal.
 const DECAY_PER_FRAME: f64 = 0.975;
-/// The weight of the frames so far against each frame of another rate at that signal.
+/// The weight of earlier frames after each frame of another rate at the same signal.
 const IDLE_DECAY_PER_FRAME: f64 = 0.998;
 /// The weight of the prior, in frames.
 const PRIOR_FRAMES: f64 = 1.0;
-/// Frames after which the prior of the codes, or the records of other signals, count half.
+/// The number of frames at which the weight of the prior, or of records of other signals, is
+/// halved.
 pub(super) const HALF_WEIGHT_FRAMES: f64 = 8.0;
-/// The greatest prior for the share of a code's failures that the next code saves.
+/// The maximum prior for the share of a code's failures that the next stronger code corrects.
 const MAX_PRIOR_GAIN: f64 = 0.5;
-/// Frames whose failure the optimistic estimate takes for an accident.
+/// The number of failed frames that the optimistic estimate ignores.
 const OPTIMISM_FRAMES: f64 = 2.0;
-/// The share of the frames that nothing answers, before anything is known.
+/// The prior share of unanswered frames.
 const MISSED: f64 = 0.02;
 
-/// Frames of one rate by the code that they needed.
+/// Counts the frames of one rate by the weakest code that would have sufficed.
 ///
-/// A frame that a weaker code would have saved shows nothing about stronger codes, and a failed
-/// frame shows nothing about codes stronger than its own. So the share of each code is taken over
-/// the frames that the next weaker code does not save and that had at least this much parity: the
-/// Kaplan–Meier estimate for censored data.
+/// The data are censored. If a weaker code suffices for a frame, the frame does not test stronger
+/// codes. A failed frame does not test codes stronger than its own. So the share of each code is
+/// computed over the frames that had at least its parity and for which the next weaker code does
+/// not suffice: the Kaplan–Meier estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Record {
-    /// Answered frames that no weaker code would have saved, by code.
+    /// For each code, the answered frames that no weaker code would have corrected.
     pub(super) tried: [f64; CODES],
-    /// Tried frames that this code saved or would have saved.
+    /// For each code, those of the `tried` frames that it corrected or would have corrected.
     pub(super) saved: [f64; CODES],
-    /// Answered frames, and their bytes.
+    /// The number of answered frames, and their bytes.
     frames: f64,
     bytes: f64,
-    /// Frames without and with parity, and those of them that nothing answered.
+    /// Frames without and with parity, and the unanswered ones among them.
     sent: [f64; 2],
     missed: [f64; 2],
 }
 
-/// A prior: a share, and its weight in frames.
+/// A prior probability, and its weight in frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     pub(super) share: f64,
@@ -59,24 +60,24 @@ impl Prior {
         Self { share: self.with(weight * share, weight), weight: self.weight + weight }
     }
 
-    /// The share of `some` of `all` frames, combined with the prior.
+    /// Returns the share of `some` in `all` frames, combined with the prior.
     fn with(self, some: f64, all: f64) -> f64 {
         (some + self.weight * self.share) / (all + self.weight)
     }
 }
 
-/// The fate of a frame.
+/// The outcome of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It arrived, and would have with the code of this number.
+    /// The frame was delivered; the code of this index would have sufficed.
     Needed(usize),
-    /// It stayed damaged.
+    /// The frame could not be corrected.
     Damaged,
-    /// Nothing answered it.
+    /// The frame was not answered.
     Missed,
 }
 
-/// The shares of frames that arrive with each code, and of those received damaged.
+/// For each code, the share of frames that are delivered, and the share that arrive damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     pub(super) whole: [f64; CODES],
@@ -84,8 +85,8 @@ pub(super) struct Shares {
 }
 
 impl Record {
-    /// Learns the fate of a frame of `len` bytes with the code of number `code`, which counts by
-    /// `weight`.
+    /// Records the outcome of a frame of `len` bytes with the code of index `code`; the frame
+    /// counts `weight`.
     pub(super) fn record(&mut self, code: usize, fate: Fate, len: f64, weight: f64) {
         let coded = usize::from(code > 0);
         let missed = f64::from(u8::from(fate == Fate::Missed));
@@ -105,7 +106,7 @@ impl Record {
         remember(&mut self.bytes, len, weight);
     }
 
-    /// Decays the counts a little.
+    /// Decays the counts after a frame of another rate.
     pub(super) fn fade(&mut self) {
         self.values().for_each(|it| *it *= IDLE_DECAY_PER_FRAME);
     }
@@ -116,32 +117,33 @@ impl Record {
         tried.iter_mut().chain(saved).chain(sent).chain(missed).chain(sums)
     }
 
-    /// Adds another record with a weight.
+    /// Adds another record, weighted.
     pub(super) fn add(&mut self, other: &Self, weight: f64) {
         let mut other = *other;
         self.values().zip(other.values()).for_each(|(own, other)| *own += weight * *other);
     }
 
-    /// The share of the frames without or with parity that nothing answers.
+    /// Returns the share of unanswered frames, with parity if `coded`.
     pub(super) fn missed(&self, coded: bool, prior: Prior) -> f64 {
-        // The share of one kind is the prior of the other.
+        // The share of frames with parity is the prior for frames without, and the reverse.
         let at = usize::from(coded);
         let other = prior.with(self.missed[1 - at], self.sent[1 - at]);
         Prior { share: other, ..prior }.with(self.missed[at], self.sent[at])
     }
 
-    /// Frames of which it knows.
+    /// Returns the weighted number of frames in the record.
     pub(super) fn known(&self) -> f64 {
         self.sent.iter().sum()
     }
 
-    /// The share of all frames that nothing answers.
+    /// Returns the share of unanswered frames among all frames.
     pub(super) fn missed_at_all(&self) -> f64 {
         Prior::default().with(self.missed.iter().sum(), self.sent.iter().sum())
     }
 
-    /// The shares of frames of `len` bytes, where `presumed` are those of the answered ones that
-    /// arrive before anything is known; if `is_optimistic`, the less is known the more of them.
+    /// Returns the shares for frames of `len` bytes. `presumed` is the prior share of answered
+    /// frames that each code delivers. If `is_optimistic`, the shares are higher the fewer frames
+    /// were measured.
     pub(super) fn shares(
         &self,
         presumed: &[f64; CODES],
@@ -149,8 +151,8 @@ impl Record {
         len: f64,
         is_optimistic: bool,
     ) -> Shares {
-        // Damage to parts of a frame is independent, about: twice the length has it twice. Whether
-        // the frame is noticed at all does not depend on its length.
+        // Damage to different parts of a frame is roughly independent, so its logarithm grows with
+        // the length. The detection of the preamble does not depend on the length.
         let mean = if self.frames > 0.0 { self.bytes / self.frames } else { len };
         let longer = len / mean.max(1.0);
         let doubt =
@@ -159,12 +161,14 @@ impl Record {
         let mut shares = Shares::default();
         let (mut fails, mut below) = (1.0, 0.0);
         for (number, presumed) in presumed.iter().enumerate() {
-            // If frames fail that should succeed, the signal is not the reason.
+            // The prior may claim only a limited gain from coding: if frames fail although the
+            // signal is strong, a weak signal is not the cause.
             let most = if number == 0 { 1.0 } else { MAX_PRIOR_GAIN };
             let prior = ((presumed - below) / (1.0 - below).max(1e-9)).clamp(0.0, most);
             below = *presumed;
             let tried = self.tried[number];
-            // An optimistic estimate has no prior, and many measured frames need none.
+            // An optimistic estimate has no prior, and the prior loses weight as frames are
+            // measured.
             let weight = if is_optimistic {
                 1e-9
             } else {

@@ -1,31 +1,31 @@
-//! The presumed signal strength of the next frame at a receiver.
+//! The assumed signal strength at a receiver, from its reports and from unanswered frames.
 
-/// The weakest and the strongest signal that are distinguished, in dBm.
+/// The range of signal strengths, in dBm.
 pub(super) const SIGNALS: core::ops::RangeInclusive<i32> = -110..=-31;
 
-/// The signal that is assumed before one is reported, in dBm.
+/// The signal that is assumed before the first report, in dBm.
 const UNKNOWN: i32 = -70;
-/// The chance of the silences by themselves below which the signal is taken to have fallen.
+/// The signal is assumed to have fallen if the probability of the unanswered frames is below this.
 const P_VALUE: f64 = 0.05;
-/// Decibels by which a signal may fall and still be the same.
+/// A report within this many decibels of the last one counts as the same signal.
 const TOLERANCE_DB: i32 = 2;
-/// The weight of the frames so far against the next one, in the usual share of silences.
+/// The weight of earlier frames in the usual share of unanswered frames.
 const MEMORY: f64 = 0.98;
 
-/// The signal of a peer as it last reported it, lowered by one decibel, two, three and so on for
-/// each frame since then that nothing answered and that is no accident.
+/// The signal strength of a peer as last reported, lowered after unanswered frames that chance does
+/// not explain: by one decibel, then by two more, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signal {
-    /// The signal that is assumed, and the one that was reported last, in dBm.
+    /// The assumed signal, and the last reported one, in dBm.
     assumed: i32,
     reported: i32,
-    /// Silences since then, and the chance of them if the signal were still the same.
+    /// The number of unanswered frames since the last report, and their probability if the signal
+    /// had not changed.
     silences: i32,
     p_value: f64,
-    /// The steps by which the assumed signal has been lowered.
+    /// The number of steps by which the assumed signal has been lowered.
     steps: i32,
-    /// The share of frames without an answer while the signal stays the same, as the next report
-    /// shows: they collided.
+    /// The share of unanswered frames while the signal does not change: these frames collided.
     usual: f64,
 }
 
@@ -41,17 +41,17 @@ impl Signal {
         }
     }
 
-    /// Returns the signal that is assumed, in dBm.
+    /// Returns the assumed signal, in dBm.
     pub(super) fn dbm(&self) -> i32 {
         self.assumed
     }
 
-    /// Assumes a signal without a report.
+    /// Sets the assumed signal without a report.
     pub(super) fn assume(&mut self, dbm: i32) {
         self.assumed = dbm;
     }
 
-    /// A frame was answered with a report.
+    /// Records a report.
     pub(super) fn report(&mut self, dbm: i32) {
         if dbm + TOLERANCE_DB >= self.reported {
             let answered = MEMORY.powi(self.silences) * (1.0 - self.usual);
@@ -61,7 +61,8 @@ impl Signal {
         self.reset_to_reported();
     }
 
-    /// Notes a silence, which had the probability `share` by the records of the frame's rate.
+    /// Records an unanswered frame; `share` is its probability according to the records of its
+    /// rate.
     pub(super) fn miss(&mut self, share: f64) {
         self.silences = self.silences.saturating_add(1);
         self.p_value *= share.max(self.usual);
@@ -71,7 +72,7 @@ impl Signal {
         }
     }
 
-    /// Returns to the signal of the last report.
+    /// Returns to the last reported signal.
     pub(super) fn reset_to_reported(&mut self) {
         (self.assumed, self.p_value, self.steps) = (self.reported, 1.0, 0);
     }
