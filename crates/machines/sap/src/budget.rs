@@ -1,25 +1,25 @@
-//! The memory that messages take: those that arrived and were not read, and those to be sent.
+//! The memory budget of messages in the receive and send buffers.
 //!
-//! Everything that is held is charged, and what will be delivered is charged before it is made, so
-//! that no peer takes much memory by announcing much. Until half of a budget is taken, each
-//! connection may fill its own buffers; from then on each has an equal share of the other half.
+//! All buffered bytes are charged, and memory is charged before it is allocated, so a peer cannot
+//! occupy memory by announcing long messages. While less than half of a budget is taken, each
+//! connection may fill its own buffers. Beyond that, each has an equal share of the other half.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-/// The bytes that a message, or a part of one, takes besides its data: its description, its place
-/// in a queue, and what the allocator adds.
+/// The bytes charged for a message or a part besides its data: the structures, the queue entry and
+/// the overhead of the allocator.
 const OVERHEAD: usize = 320;
-/// The bytes that a message takes of which parts have arrived, besides the parts.
+/// The bytes charged for the reassembly of a message, besides its parts.
 pub(crate) const BEGUN: usize = 2048;
 /// The part of a share that each direction of a connection may take.
 const DIRECTIONS: usize = 2;
-/// The bytes of a datagram that may be kept beside those of its message.
+/// The unused bytes of a receive buffer that may be kept with a message.
 const SLACK: usize = 256;
 
-/// Returns the memory that a message of `len` bytes is charged; empty ones are not free.
+/// Returns the bytes charged for a message of `len` bytes; empty messages are not free.
 pub(crate) const fn weight(len: usize) -> usize {
     len + OVERHEAD
 }
@@ -105,8 +105,8 @@ impl SapBudget {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether `bytes` bytes are free, and a connection of `seat` bytes more may be there.
-    /// At most half of the memory is for connections, so that their messages have room.
+    /// Returns whether `bytes` bytes are free, and one more connection of `seat` bytes is
+    /// permitted. At most half of the memory is for connections, so that their messages have room.
     pub(crate) fn seats(&self, bytes: usize, seat: usize) -> Seats {
         let connections = self.0.connections.load(Ordering::Relaxed) + 1;
         if connections.saturating_mul(seat) > self.limit() / 2 {

@@ -1,8 +1,8 @@
-//! Losses by collision with the peer's reports: on a medium that both ends share, the datagram
-//! after one that is reported at once may collide with the report.
+//! Losses by collision with the peer's reports. On a shared medium, the datagram after one that
+//! requests an immediate report may collide with the report.
 //!
-//! Such a loss is no sign of congestion. Statistics separate the two: a full queue drops any
-//! datagram, a report only the one right after the reported one.
+//! Such a loss is no sign of congestion. Statistics separate both causes: a full queue drops any
+//! datagram, but a report collides only with the datagram right after the reported one.
 
 /// The number of datagrams with which the report of the one before may collide: the first, if the
 /// peer answers at once, or the second.
@@ -11,7 +11,8 @@ const BEHIND: u32 = 2;
 const ENOUGH: f64 = 3.0;
 /// The ratio of the two rates from which the losses count as collisions.
 const RATIO: f64 = 3.0;
-/// Added to the losses elsewhere, since none among a few datagrams says little.
+/// Added to the losses of other datagrams as a prior, because a few datagrams without loss prove
+/// little.
 const PRIOR: f64 = 0.5;
 /// The number of datagrams after which the counts are halved, so that they follow the path.
 const MEMORY: f64 = 2048.0;
@@ -52,7 +53,7 @@ impl Collisions {
         self.count(is_behind, 0.0);
     }
 
-    /// Notes that a datagram was lost; returns whether it is put down to a collision.
+    /// Counts a lost datagram; returns whether the loss is attributed to a collision.
     pub(crate) fn on_loss(&mut self, is_behind: bool) -> bool {
         self.count(is_behind, 1.0);
         let Self { behind, elsewhere, .. } = *self;

@@ -1,30 +1,30 @@
-//! Datagrams on their way in and out of an endpoint.
+//! Received datagrams, and datagrams to send.
 
 use core::net::SocketAddr;
 
 use bytes::Bytes;
 use windfall_base::Check;
 
-/// Knowledge about a received datagram besides its bytes.
+/// The metadata of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramMeta {
     /// The address of the sender.
     pub from: SocketAddr,
-    /// The UDP-Lite checksum holds over the bytes that it covers.
+    /// The UDP-Lite checksum is correct over the bytes that it covers.
     pub covered_intact: bool,
     /// The result of the check sequence of the frame in which it arrived; if that is
     /// [`Check::Bad`], an approximate message without block checks is suspect.
     pub frame: Check,
-    /// The checksum covers neither addresses nor ports, and the answer should be alike.
+    /// The checksum covers neither addresses nor ports. The answer should use the same form.
     pub unbound: bool,
-    /// The system's own checksum covered all of it, so it tells nothing of that form.
+    /// The system's own checksum covered the whole datagram, so the form of `unbound` is unknown.
     pub whole: bool,
-    /// The length of the buffer that it shares with other datagrams; 0 if it has one of its own.
+    /// The length of the buffer that the datagram shares with others; 0 if it has its own.
     pub buffer: usize,
 }
 
 impl DatagramMeta {
-    /// Describes a datagram whose checksum holds, and of whose frame nothing is known.
+    /// Describes a datagram with a correct checksum. The frame check is unknown.
     #[must_use]
     pub const fn new(from: SocketAddr) -> Self {
         let frame = Check::Unchecked;

@@ -1,4 +1,5 @@
-//! Encoding of messages into bodies and back: gathers exact bytes, locates damage in the others.
+//! Encodes messages into bodies and decodes them: gathers the exact bytes, and locates damage in
+//! the others.
 
 use core::ops::Range;
 
@@ -32,14 +33,14 @@ pub(crate) struct Encoded {
     pub(crate) flags: u8,
     /// The message that it belongs to.
     pub(crate) of: Origin,
-    /// The time for which it may be sent again, if it is approximate and was lost.
+    /// The limits of its retransmission, if it is approximate and retransmittable.
     pub(crate) again: Option<Again>,
 }
 
-/// An approximate datagram that is sent again if it was lost.
+/// The limits of the retransmission of an approximate datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Again {
-    /// The lateness that its owner allows, from the first transmission on.
+    /// The time from the first transmission on for which retransmissions are allowed.
     pub(crate) lateness: Duration,
     /// The time of the first transmission, once it was sent.
     pub(crate) first: Option<Instant>,
@@ -47,8 +48,8 @@ pub(crate) struct Again {
     pub(crate) sent: u32,
 }
 
-/// The transmissions that a datagram has in any case, since a round trip may be longer than the
-/// lateness.
+/// The number of transmissions that are allowed in any case, because a round trip may be longer
+/// than the lateness.
 const ATTEMPTS: u32 = 3;
 
 impl Again {
@@ -67,13 +68,13 @@ impl Again {
         self.first.map_or(Duration::ZERO, |first| now.saturating_since(first))
     }
 
-    /// Returns whether it is too late to send it again.
+    /// Returns whether it is too late for a retransmission.
     pub(crate) fn is_late(&self, now: Instant) -> bool {
         self.sent >= ATTEMPTS && self.age(now) >= self.lateness
     }
 }
 
-/// The message that encoded bytes belong to, and their place in it.
+/// The message that encoded bytes belong to, and their offset in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) stream: u16,
@@ -84,14 +85,15 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Returns whether both belong to the same message of one kind.
+    /// Returns whether both belong to the same message.
     pub(crate) fn is_with(&self, other: &Self) -> bool {
         (self.stream, self.number) == (other.stream, other.number)
     }
 }
 
 impl Encoded {
-    /// Makes all bytes exact, unless they are in ranges: links retransmit exact bytes.
+    /// Makes all bytes exact, unless the exact ones are in ranges. Links retransmit damaged exact
+    /// bytes.
     pub(crate) fn make_exact(&mut self) {
         if self.rest.is_empty() || self.has_spans() {
             return;
@@ -131,8 +133,8 @@ impl Encoded {
     }
 }
 
-/// Returns the greatest number of bytes that the body of a message of `len` bytes adds, unless it
-/// is in ranges.
+/// Returns the maximum overhead of the body of a message of `len` bytes, unless its exact bytes are
+/// in ranges.
 pub(crate) fn overhead(len: usize, checks: bool) -> usize {
     windfall_wire_net::sap::data::FIXED_LEN + if checks { 2 * len.div_ceil(BLOCK) } else { 0 }
 }
@@ -241,7 +243,7 @@ fn within(ranges: &[Range<usize>], place: &Range<usize>) -> Vec<Range<usize>> {
     ranges.iter().filter(inside).map(clip).collect()
 }
 
-/// Cuts an encoded message whose bytes are all exact, or a part of one, into bodies of at most
+/// Segments an encoded message whose bytes are all exact, or a part of one, into bodies of at most
 /// `room` bytes.
 pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
     let piece = piece(room, &Mode::Precise, false).max(1);

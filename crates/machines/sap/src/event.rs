@@ -20,7 +20,7 @@ pub enum SapEvent {
     Writable,
     /// The path carries longer messages than before, or only shorter ones.
     PathSize,
-    /// The peer has answered nothing for three timeouts although data wait.
+    /// The peer has not responded to three consecutive retransmission timeouts.
     Silent,
     /// The peer answers again.
     Answered,
@@ -35,7 +35,8 @@ pub enum SapEvent {
         /// ones.
         approximate: u32,
     },
-    /// The connection gave its place to a new one: it was not accepted, or its peer was silent.
+    /// The connection was reset in favour of a new one: it was not accepted, or its peer did not
+    /// respond.
     Displaced,
     /// The connection has ended.
     Closed(CloseReason),
@@ -74,7 +75,7 @@ pub enum Dropped {
     Incomplete,
     /// It comes from an address that has not answered a challenge.
     Unproven,
-    /// It is half open, unread or idle, and gave its place to a new connection.
+    /// Its connection was half open, unread or idle, and was dropped in favour of a new one.
     Displaced,
     /// The body is malformed for its kind.
     Malformed,

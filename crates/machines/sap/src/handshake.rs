@@ -1,6 +1,7 @@
 //! The key agreement of two ends that share a key: Noise, pattern `NNpsk0`, by the crate `snow`.
 //!
-//! Because of its ephemeral keys, learning the shared key later does not reveal earlier traffic.
+//! The ephemeral keys give forward secrecy: an attacker who learns the shared key later cannot
+//! decrypt earlier traffic.
 
 use core::fmt;
 

@@ -1,20 +1,20 @@
-//! Reports of damaged packets, held back while the link may deliver them intact.
+//! Delayed reports of damaged packets: the link may still deliver them intact.
 //!
-//! A link that passes a damaged frame up and repeats it delivers an intact copy of the same packet
-//! a little later. A report at once would make the sender repeat it too.
+//! A link may deliver a damaged frame and retransmit it, so that an intact copy of the packet
+//! arrives a little later. An immediate report would make the SAP sender retransmit the packet too.
 
 use std::collections::VecDeque;
 
 use windfall_base::{Duration, Instant, SmoothedRtt};
 use windfall_wire_net::sap::ack;
 
-/// The time for which the first reports are held back.
+/// The time by which the first reports are delayed.
 const FIRST: Duration = Duration::from_millis(10);
-/// The longest time that a report is held back.
+/// The longest delay of a report.
 const LONGEST: Duration = Duration::from_millis(100);
-/// The least time that a report is held back by, beyond the usual one.
+/// The margin added to the usual time of a link-layer retransmission.
 const MARGIN: Duration = Duration::from_millis(1);
-/// The number of packets in a row without an intact copy after which reports are not held back.
+/// The number of consecutive packets without an intact copy after which reports are not delayed.
 const ENOUGH: u32 = 4;
 
 /// A packet of which only the header arrived intact.
@@ -24,7 +24,7 @@ struct Damaged {
     at: Instant,
     /// The time of the report.
     due: Instant,
-    /// No intact copy had come by then.
+    /// No intact copy had arrived by then.
     missed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Returns how long the link takes to deliver an intact copy; nothing if it delivers none.
+    /// Returns how long the link takes to deliver an intact copy; zero if it delivers none.
     fn span(&self) -> Duration {
         if self.missed >= ENOUGH {
             return Duration::ZERO;
@@ -52,7 +52,7 @@ impl Hold {
     pub(crate) fn insert(&mut self, now: Instant, number: u64, may_wait: bool) -> Instant {
         let due = if may_wait { now + self.span() } else { now };
         if let Some(packet) = self.packets.iter_mut().find(|packet| packet.number == number) {
-            // The link repeats it, and has not succeeded yet.
+            // The link retransmits the packet, and has not succeeded yet.
             packet.due = if packet.missed { packet.due } else { due };
             return packet.due;
         }
@@ -84,8 +84,8 @@ impl Hold {
         self.packets.iter().map(|packet| packet.due).filter(|due| *due > now).min()
     }
 
-    /// Returns the packets to report at `now`, where those from `next` on have not arrived intact:
-    /// their time is over, or the link has gone on to a later one.
+    /// Returns the packets to report at `now`: their delay is over, or the link has delivered a
+    /// later packet. Packets from `next` on have not arrived intact.
     pub(crate) fn reported(&self, now: Instant, next: u64) -> impl Iterator<Item = u64> {
         let is_due = move |packet: &&Damaged| packet.due <= now || packet.number < next;
         self.packets.iter().filter(is_due).map(|packet| packet.number)

@@ -1,4 +1,5 @@
-//! The approximate messages that have arrived: one that its sender believes lost comes again.
+//! Detects duplicates of approximate messages: the sender may retransmit one that it wrongly
+//! declared lost.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,9 @@ use windfall_base::RangeSet;
 /// A stream and the number of a message in it.
 pub(crate) type Name = (u16, u32);
 
-/// The most ranges of numbers that are remembered of all streams of a connection.
+/// The maximum number of remembered ranges of message numbers, over all streams of a connection.
 const RANGES: usize = 4096;
-/// The bytes that a range takes, and a stream.
+/// The bytes charged for a range, and for a stream.
 const RANGE: usize = 48;
 const STREAM: usize = 160;
 /// The numbers of messages have 32 bits. The first of a stream counts from here, so that there
@@ -34,11 +35,11 @@ pub(crate) struct News {
 #[derive(Clone, Debug)]
 struct Stream {
     seen: RangeSet,
-    /// The number closest to which others are.
+    /// The reference for expanding truncated numbers.
     newest: u64,
-    /// Of those below nothing is known.
+    /// Numbers below this one are forgotten.
     floor: u64,
-    /// Some were sent again, so that the first copy may arrive after another one.
+    /// Some messages were retransmitted, so their first copy may arrive later.
     repeats: bool,
     /// The time of the last message.
     used: u64,
@@ -51,13 +52,13 @@ pub(crate) enum Known {
     New,
     /// It has arrived.
     Arrived,
-    /// It is older than the memory.
+    /// It is older than the remembered ranges.
     Forgotten,
 }
 
 impl News {
-    /// Returns whether a whole message is new. One of which nothing is known any more is, if its
-    /// stream has only been sent once.
+    /// Returns whether a whole message is new. A forgotten message counts as new if its stream has
+    /// no retransmissions.
     pub(crate) fn is_new(&self, name: Name, is_again: bool) -> bool {
         match self.known(name) {
             Known::New => true,
@@ -68,7 +69,7 @@ impl News {
         }
     }
 
-    /// Returns the known fate of a message.
+    /// Returns whether a message has arrived, as far as it is known.
     pub(crate) fn known(&self, (stream, number): Name) -> Known {
         match self.streams.get(&stream) {
             Some(stream) => stream.known(stream.expand(number)),
@@ -81,7 +82,7 @@ impl News {
         self.forgotten.is_some_and(|(low, high)| (low..=high).contains(&stream))
     }
 
-    /// Notes that a message has arrived, or that nothing more of it is taken.
+    /// Records that a message has arrived, or that no more of its parts are accepted.
     pub(crate) fn note(&mut self, (name, number): Name, is_again: bool) {
         let forgotten = self.is_forgotten(name);
         self.clock += 1;

@@ -11,15 +11,15 @@ use crate::hold::Hold;
 
 /// The maximum number of ranges; packets below the lowest one count as received.
 const REMEMBERED: usize = 8 * ack::MAX_RUNS;
-/// The bytes that a packet takes that has left out some, and a range.
+/// The bytes charged for a packet that arrived after a gap, and for a range.
 const JUMP: usize = 32;
 const RANGE: usize = 112;
-/// The number of packets that are remembered since they left out some before them.
+/// The number of remembered packets that arrived after a gap.
 const JUMPS: usize = 32;
 /// The number of late arrivals that are listed in any case.
 const LATEST: usize = 16;
-/// The number of acknowledgements that list a run after the last arrival in it; a path hardly loses
-/// all of them.
+/// The number of acknowledgements that list a range after its last arrival. It is unlikely that all
+/// of them are lost.
 const REPEATS: usize = 16;
 
 /// The packet numbers that have arrived.
@@ -37,9 +37,10 @@ pub(crate) struct Numbers {
     latest: VecDeque<(u64, usize)>,
     /// The number after the largest one at each of the last acknowledgements, the oldest first.
     acknowledged: VecDeque<u64>,
-    /// The latest packets that came before some that were sent before them, and when.
+    /// The latest packets that arrived after a gap, and when: they overtook earlier ones.
     jumps: VecDeque<(u64, Instant)>,
-    /// The packets since the largest one whose header was damaged too, so that they have no number.
+    /// The number of packets after the largest one whose header was damaged, so that their packet
+    /// numbers are unknown.
     nameless: usize,
 }
 
@@ -62,7 +63,7 @@ impl Numbers {
     }
 
     /// Records that only the header of `number` arrived intact; returns the time to report it.
-    /// `may_wait` permits to wait for the link to repeat it.
+    /// `may_wait` permits a delay, so that a link-layer retransmission may arrive first.
     pub(crate) fn insert_damaged(&mut self, now: Instant, number: u64, may_wait: bool) -> Instant {
         self.damaged.insert(now, number, may_wait)
     }
@@ -72,8 +73,8 @@ impl Numbers {
         self.nameless = (self.nameless + 1).min(ack::MAX_DAMAGED);
     }
 
-    /// Records that the numbers up to `number` were passed: as many of them as have come with a
-    /// damaged header have arrived damaged, whichever they are.
+    /// Handles the gap that ends at `number`. Packets with a damaged header have arrived since the
+    /// gap began, so as many of its numbers count as damaged.
     fn pass(&mut self, now: Instant, number: u64) {
         let nameless = core::mem::take(&mut self.nameless);
         let missing = (self.next()..number).take(nameless);
@@ -85,14 +86,16 @@ impl Numbers {
         self.damaged.expire(now)
     }
 
-    /// Records the arrival of `number`; returns how long it came after a later one, if it did.
+    /// Records the arrival of `number`. If it was reordered, returns by how much it arrived after a
+    /// later packet.
     pub(crate) fn insert(&mut self, now: Instant, number: u64) -> Option<Duration> {
         let end = self.received.end();
         if number >= self.next() {
             self.pass(now, number);
         }
         if number < self.floor || self.received.insert(number..number + 1) == 0 {
-            // Its sender has not received the acknowledgement of the first copy.
+            // A duplicate shows that the peer has not received the acknowledgement of the first
+            // copy.
             if number < self.settled() {
                 self.note_late(number);
             }
@@ -104,7 +107,8 @@ impl Numbers {
                 self.jumps.pop_front();
             }
         }
-        // The link has repeated it, or the path duplicated it, and the other copy was damaged.
+        // The link has retransmitted the packet, or the path has duplicated it, and the other copy
+        // was damaged.
         self.damaged.arrived(now, number);
         if end.is_none_or(|end| number >= end) {
             self.largest_at = Some(now);
@@ -122,8 +126,8 @@ impl Numbers {
         overtook.map(|(_, at)| now.saturating_since(*at))
     }
 
-    /// Returns when the last of the packets before `number`, which has just arrived, turned out to
-    /// be missing: when a later one came before it. Long ago, if none is missing.
+    /// Returns when the last gap before `number`, which has just arrived, was detected: when a
+    /// later packet arrived first. If there is no gap, the time lies far back.
     pub(crate) fn missing_since(&self, now: Instant, number: u64) -> Instant {
         let Some(before) = number.checked_sub(1) else { return Instant::START };
         if !self.contains(before) {
@@ -142,12 +146,12 @@ impl Numbers {
         self.received.len() * RANGE + self.jumps.len() * JUMP
     }
 
-    /// Returns the number below which every run has been listed often enough.
+    /// Returns the number below which every range has been listed often enough.
     fn settled(&self) -> u64 {
         if self.acknowledged.len() < REPEATS { 0 } else { self.acknowledged[0] }
     }
 
-    /// Lists the run of `number` in the next acknowledgements.
+    /// Lists the range of `number` in the next acknowledgements.
     fn note_late(&mut self, number: u64) {
         self.latest.push_back((number, 0));
         if self.latest.len() > LATEST {
@@ -156,7 +160,7 @@ impl Numbers {
     }
 
     /// Returns the ranges that an acknowledgement lists, from the largest down: those of the latest
-    /// arrivals, and the last ones that are not settled.
+    /// arrivals, and the highest ones that were not listed often enough.
     fn reported_ranges(&self) -> Vec<Range<u64>> {
         let mut late: Vec<Range<u64>> = Vec::new();
         for (number, _) in &self.latest {
@@ -174,7 +178,7 @@ impl Numbers {
         ranges
     }
 
-    /// Counts an acknowledgement.
+    /// Counts an acknowledgement that was sent.
     fn note_acknowledged(&mut self) {
         if self.acknowledged.len() == REPEATS {
             self.acknowledged.pop_front();
@@ -184,9 +188,9 @@ impl Numbers {
         self.latest.retain(|(_, listed)| *listed < REPEATS);
     }
 
-    /// Returns the acknowledgement of all received packets but those that the last sixteen have
-    /// listed. `trust_damaged` permits the number of a damaged packet, which is not authenticated,
-    /// to be the largest.
+    /// Returns the acknowledgement of all received packets, except ranges that sixteen
+    /// acknowledgements have listed already. `trust_damaged` permits the number of a damaged
+    /// packet, which is not authenticated, to be the largest.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
@@ -202,7 +206,7 @@ impl Numbers {
         let mut runs = Vec::with_capacity(self.received.len().min(ack::MAX_RUNS));
         for range in self.reported_ranges() {
             let (missing, len) = (above - range.end, range.end - range.start);
-            // A longer run is listed in part: the rest has been acknowledged before.
+            // A longer range is listed in part: its lower part has been acknowledged before.
             runs.push((short(missing), short(len)));
             if missing.max(len) > u64::from(u16::MAX) {
                 break;

@@ -1,8 +1,8 @@
-//! Packet numbers that are never sent: a receiver that acknowledges one hides losses.
+//! Skipped packet numbers, a defence against optimistic acknowledgements (RFC 9000, section 21.4).
 //!
-//! A sender believes acknowledgements, so a receiver that acknowledges packets it has not received
-//! would disable congestion control (Savage and others 1999). It cannot distinguish numbers that
-//! were lost from numbers that were never sent.
+//! A receiver that acknowledges packets it has not received would disable congestion control
+//! (Savage and others 1999). Such a receiver cannot distinguish lost numbers from skipped ones, so
+//! it will acknowledge a number that was never sent.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use siphasher::sip::SipHasher24;
 const LONGEST: u64 = 1024;
 /// The longest run at the beginning, when the window is small.
 const FIRST: u64 = 128;
-/// The number of skipped numbers that are remembered.
+/// The number of remembered skipped packet numbers.
 const REMEMBERED: usize = 32;
 
 /// The numbers to skip, unpredictable without the key.

@@ -1,4 +1,4 @@
-//! Approximate messages that are longer than a datagram, put together from their parts.
+//! Reassembly of approximate messages that are longer than a datagram.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::encode::complement;
 use crate::message::{Integrity, Received};
 use crate::pieces::is_within;
 
-/// The least time for which an approximate message waits for another part.
+/// The shortest time for which an incomplete approximate message waits for another part.
 const LEAST: Duration = Duration::from_millis(100);
-/// The longest time for which it waits.
+/// The longest time for which it waits for another part.
 const MOST: Duration = Duration::from_secs(2);
 
 /// A message of which parts have arrived.
@@ -25,11 +25,11 @@ pub(crate) struct Assembly {
     /// The parts by their offset.
     parts: BTreeMap<usize, Received>,
     have: RangeSet<u64>,
-    /// The bytes that the parts are charged.
+    /// The bytes charged for the parts.
     bytes: usize,
     /// The time of the last part.
     pub(crate) at: Instant,
-    /// Some of the parts were sent again.
+    /// Some of the parts were retransmitted.
     pub(crate) repeats: bool,
 }
 
@@ -114,8 +114,8 @@ impl Assembly {
     }
 }
 
-/// Returns what is known of a message. Where some bytes are suspect, those of which nothing is
-/// known are suspect too.
+/// Returns the integrity of a message. If some bytes are suspect, bytes without any check are
+/// suspect too.
 fn integrity(mut suspect: Vec<Range<usize>>, unknown: Vec<Range<usize>>) -> Integrity {
     match (suspect.is_empty(), unknown.is_empty()) {
         (true, true) => Integrity::Intact,
@@ -140,10 +140,10 @@ fn touching(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The share of the memory of late parts that each part leaves of it, from the denominator up.
+/// The denominator of the decay: each part reduces the remembered delay by one part in this number.
 const FADE: u64 = 1024;
 
-/// The time between the parts of approximate messages, and that by which parts come late.
+/// The time between the parts of approximate messages, and the delay of reordered parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm {
     apart: Duration,
@@ -158,26 +158,25 @@ impl Default for Rhythm {
 }
 
 impl Rhythm {
-    /// Learns the time between two parts of a message.
+    /// Records the time between two parts of a message.
     pub(crate) fn learn(&mut self, apart: Duration) {
         let mean = Duration::from_nanos((7 * self.apart.as_nanos() + apart.as_nanos()) / 8);
         self.apart = mean.min(MOST);
         self.disorder = self.disorder.saturating_sub(self.disorder / FADE);
     }
 
-    /// Learns that a packet came this long after one that was sent after it.
+    /// Records that a packet arrived `late` after one that was sent later.
     pub(crate) fn observe_disorder(&mut self, late: Duration) {
         self.disorder = self.disorder.max(late.min(MOST));
     }
 
-    /// Returns the longest delay of a packet that arrived after one sent later, as far as it is
-    /// still known.
+    /// Returns the longest delay of a reordered packet, after decay.
     pub(crate) fn disorder(&self) -> Duration {
         self.disorder
     }
 
-    /// Returns the time to wait for the next part, on a path with this round trip. A part that
-    /// overtakes others skips the delay of one direction, and they come one after the other.
+    /// Returns the time to wait for the next part, on a path with this round trip. A part may
+    /// overtake the others by up to a one-way delay, and the others follow one after another.
     pub(crate) fn patience(&self, round_trip: Duration) -> Duration {
         let late = (self.disorder * 5 / 4).max(round_trip * 5 / 4);
         (self.apart * 4).max(late).clamp(LEAST, MOST)

@@ -1,4 +1,4 @@
-//! A precise message in parts, put together as they arrive.
+//! Reassembly of a precise message from its parts.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,18 @@ use windfall_wire_net::sap::Part;
 
 use crate::budget::{BEGUN, compact, weight};
 
-/// The factor by which the memory for a message grows: its sender has only announced its length.
+/// The factor by which the memory for a message grows. The announced length alone must not reserve
+/// memory.
 const GROWTH: usize = 4;
 
-/// The bytes of a message that have arrived; parts may overlap, because a sender may cut again.
+/// The bytes of a message that have arrived. Parts may overlap, because the sender may segment a
+/// message again.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     total: usize,
     /// The bytes before the first gap.
     front: BytesMut,
-    /// Parts behind it, which do not overlap, by their offset.
+    /// The parts after the first gap, which do not overlap, by their offset.
     later: BTreeMap<usize, Bytes>,
     have: RangeSet<u64>,
     /// The bytes charged for the parts after the gap.
@@ -41,8 +43,8 @@ impl Pieces {
         is_within(part, len, self.total)
     }
 
-    /// Adds what is new of a part, which stands in a buffer of `held` bytes. At most `spare` bytes
-    /// are taken ahead of what follows.
+    /// Adds the new bytes of a part, which occupies a buffer of `held` bytes. At most `spare` bytes
+    /// of memory are reserved for later parts.
     pub(crate) fn add(&mut self, offset: usize, data: &Bytes, held: usize, spare: usize) {
         let place = offset as u64..(offset + data.len()) as u64;
         if offset == self.front.len() && self.later.is_empty() {

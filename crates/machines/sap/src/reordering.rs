@@ -1,9 +1,9 @@
-//! How much later than its successors a packet may arrive, by the recent reordering of the path.
+//! The adaptive reordering window: how much later than its successors a packet may arrive.
 //!
-//! On a path in order, three later packets or an eighth of a round trip indicate a loss (RFC 9002,
-//! section 6.1). After a packet has arrived out of order, only time does. The sender then waits for
-//! the measured excess over the usual round trip (as RFC 8985, section 6.2, with the measurement in
-//! place of quarters of a round trip).
+//! On a path that keeps order, three later packets or an eighth of a round trip indicate a loss
+//! (RFC 9002, section 6.1). After a packet has arrived out of order, only the time threshold
+//! applies. The reordering window is then the measured delay beyond the usual round trip. RFC 8985,
+//! section 6.2, adapts it in steps of a quarter of the minimum RTT instead.
 
 use windfall_base::Duration;
 
@@ -13,7 +13,7 @@ const SPAN: u32 = 2048;
 /// The delay of packets that arrived out of order, beyond the usual round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reordering {
-    /// The most of this span of arrivals, and of the one before.
+    /// The longest delay in this span of arrivals, and in the one before.
     now: Option<Duration>,
     before: Option<Duration>,
     arrivals: u32,
@@ -33,10 +33,9 @@ impl Reordering {
         }
     }
 
-    /// Returns the time by which a packet may come later than usual, at most `most`; `None` if
-    /// packets keep their order.
+    /// Returns the reordering window, at most `most`; `None` if packets keep their order.
     pub(crate) fn extra(&self, most: Duration) -> Option<Duration> {
-        // The longest yet is rarely the longest of all.
+        // The longest delay so far is rarely the longest of all, so add a quarter.
         self.now.max(self.before).map(|extra| (extra * 5 / 4).min(most))
     }
 }

@@ -1,8 +1,8 @@
-//! Values under ascending keys, most of which follow each other and leave in their order.
+//! A map for ascending, mostly consecutive keys, which are removed roughly in order.
 
 use std::collections::VecDeque;
 
-/// The number of places from which an empty ring returns its memory.
+/// The capacity from which on an empty ring frees its memory.
 const LARGE: usize = 64;
 
 /// A queue whose values are found by their keys.

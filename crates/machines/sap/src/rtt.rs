@@ -8,19 +8,19 @@ pub(crate) struct Rtt {
     smoothed: SmoothedRtt,
     least: Option<Duration>,
     latest: Duration,
-    /// The least samples of the last pieces of time, each an eighth of a round trip or more, with
-    /// their beginnings; the latest first.
+    /// The minimum samples of the last intervals, each an eighth of a round trip or more, with
+    /// their start times; the latest first.
     pieces: [(Instant, Duration); PIECES],
 }
 
-/// The pieces that are kept: a little more than a round trip.
+/// The number of intervals that are kept: a little more than a round trip.
 const PIECES: usize = 10;
-/// The pieces that count however long ago they were.
+/// The number of intervals that count however old they are.
 const LEAST_PIECES: usize = 4;
 
 impl Rtt {
-    /// Adds a sample, of which the peer delayed its acknowledgement by `delay`; returns it without
-    /// the delay.
+    /// Adds a sample whose acknowledgement the peer delayed by `delay`. Returns the adjusted sample
+    /// (RFC 9002, section 5.3).
     pub(crate) fn learn(&mut self, now: Instant, sample: Duration, delay: Duration) -> Duration {
         let least = self.least.map_or(sample, |least| least.min(sample));
         self.least = Some(least);
@@ -44,8 +44,8 @@ impl Rtt {
         self.smoothed.mean()
     }
 
-    /// Returns the smallest sample of all, and of the last round trip: a queue makes all of them
-    /// longer, a burst only some.
+    /// Returns the minimum sample of all, and that of the last round trip. A standing queue raises
+    /// all samples of a round trip, a burst only some.
     pub(crate) fn least_and_recent(&self, now: Instant) -> (Duration, Duration) {
         let span = self.smoothed.mean().unwrap_or_default();
         let of_round = self.pieces.iter().enumerate().filter(|(place, (begun, sample))| {
@@ -62,21 +62,23 @@ impl Rtt {
         self.smoothed.mean().map(|mean| mean + slack + delay)
     }
 
-    /// Returns how much later than its successors a packet may arrive before it counts as lost.
-    /// `extra` is the reordering observed on the path.
+    /// Returns the time threshold: how much older than an acknowledged packet another may become
+    /// before it is declared lost (RFC 9002, section 6.1.2). `extra` is the reordering observed on
+    /// the path.
     pub(crate) fn reordering(&self, extra: Option<Duration>) -> Option<Duration> {
         let base = self.usual()?;
         let late = base + (base / 8).max(extra.unwrap_or_default());
         Some(late.max(Duration::from_millis(1)))
     }
 
-    /// Returns the round-trip time that a packet is measured by, once there is a sample.
+    /// Returns the round-trip time that packets are compared with: the larger of the latest sample
+    /// and the mean.
     pub(crate) fn usual(&self) -> Option<Duration> {
         Some(self.smoothed.mean()?.max(self.latest))
     }
 
-    /// Adds the sample of a packet that arrived out of order: packets that overtake others say too
-    /// little about the round trip.
+    /// Adds the sample of a packet that arrived out of order. Without it the estimate would count
+    /// only packets that overtook others, and be too small.
     pub(crate) fn learn_overtaken(&mut self, sample: Duration) {
         self.smoothed.sample(sample);
     }

@@ -1,20 +1,22 @@
-//! Whether links of the path pass damage up, which decides on the checksum of exact datagrams.
+//! Chooses the checksum of exact datagrams: it depends on whether links of the path deliver damaged
+//! datagrams.
 //!
-//! The system's own checksum is cheap, but hides damage: a datagram is then lost instead of
-//! arriving damaged. It is for paths on which nothing ever arrived damaged. Samples without it, and
-//! what follows a loss, would show damage.
+//! The system's own UDP checksum is cheap, but hides damage: a damaged datagram is lost instead of
+//! delivered. So it is used only on paths on which nothing has ever arrived damaged. A sample of
+//! the datagrams, and those after a loss, go without it to detect damage.
 
-/// The number of datagrams that show damage at the beginning, and after each loss.
+/// The number of datagrams sent without the system's checksum at the beginning, and after each
+/// loss.
 const SAMPLE: u32 = 64;
-/// One of this number of datagrams shows damage at any time.
+/// One in this number of datagrams is always sent without the system's checksum.
 const EVERY: u64 = 1024;
 
-/// The knowledge about the links of a path.
+/// The evidence that links of a path deliver damaged datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trust {
     /// Something has arrived damaged, at this end or, as it reports, at the peer.
     broken: bool,
-    /// The number of datagrams that will show damage.
+    /// The number of following datagrams to send without the system's checksum.
     sample: u32,
 }
 

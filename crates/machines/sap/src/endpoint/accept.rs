@@ -18,12 +18,12 @@ use crate::handshake;
 use crate::path::{check_largest, stated_largest};
 use crate::seal::Seal;
 
-/// The time for which a connection keeps its place although it is not accepted, or its peer is
-/// silent.
+/// The time for which a connection keeps its place although it is not accepted, or its peer does
+/// not respond.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The connections that are dropped together for others that need their memory.
+/// The maximum number of connections that are reset at the same time to free their memory.
 const LEAVING: usize = 16;
-/// The time between a search without success for a connection to drop and the next.
+/// The pause after an unsuccessful search for a connection to reset.
 const REST: Duration = Duration::from_millis(100);
 /// The memory of a half-open connection, and of the keys of one that is encrypted, in bytes.
 const HALF_OPEN: usize = 1024;
@@ -56,7 +56,7 @@ impl SapEndpoint {
             return Err(Dropped::Forged);
         }
         if !self.make_memory(now, BASE) {
-            // It sends again.
+            // The peer retransmits the packet.
             return Err(Dropped::NoRoom);
         }
         let Some(half) = self.forget(id) else { return Ok(()) };
@@ -134,7 +134,8 @@ impl SapEndpoint {
         Ok(())
     }
 
-    /// Makes place for another connection from `from`; returns whether there is one.
+    /// Frees a place for another connection from `from`, if necessary; returns whether there is
+    /// one.
     fn make_place(&mut self, now: Instant, from: SocketAddr) -> bool {
         while let Some(full) = self.address_quota.obstacle(from, &self.config) {
             let standings = Standing::that_yield(full.accepted_too).iter();
@@ -154,14 +155,14 @@ impl SapEndpoint {
         Some(half)
     }
 
-    /// Returns whether there are `bytes` bytes of memory for another connection.
+    /// Returns whether there is memory of `bytes` bytes for another connection.
     fn memory(&self, bytes: usize) -> Seats {
         self.budgets().map(|budget| budget.seats(bytes, BASE)).max().unwrap_or(Seats::Free)
     }
 
-    /// Makes memory for a connection whose peer has proven its address; returns whether there is
-    /// some now. Half-open connections give theirs back at once, others once their application
-    /// learns that they have ended, so that the newcomer may have to ask again.
+    /// Frees memory for a connection whose peer has validated its address; returns whether it is
+    /// free now. Half-open connections free theirs at once, others only after their application
+    /// learns of the end. The new peer may then have to retransmit its ping.
     fn make_memory(&mut self, now: Instant, bytes: usize) -> bool {
         while self.memory(bytes) == Seats::Full
             && let Some(id) = self.address_quota.oldest_half_open()
@@ -179,20 +180,20 @@ impl SapEndpoint {
                 self.leaving.push_back((now, id));
                 self.displace(id);
             } else {
-                // It has asked every connection, and no newcomer is to have that done again soon.
+                // The search visited every connection, so the next ping must not repeat it soon.
                 self.search_at = now + REST;
             }
         }
         false
     }
 
-    /// Returns the connection with this standing that may give way first: one of the address that
-    /// has most of those that have any.
+    /// Returns the first connection with this standing to reset: one of the address with most
+    /// connections, among the addresses that have such a connection.
     fn idlest_of_all(&self, now: Instant, standing: Standing) -> Option<u32> {
         self.address_quota.owners().find_map(|owner| self.idlest(now, owner, standing))
     }
 
-    /// Returns the connection of an address with this standing that may give way first.
+    /// Returns the first connection of an address with this standing to reset.
     fn idlest(&self, now: Instant, owner: IpAddr, standing: Standing) -> Option<u32> {
         let mut oldest = self.address_quota.oldest(owner, standing);
         let is_old = |since: Instant| since + PATIENCE <= now;
@@ -207,7 +208,7 @@ impl SapEndpoint {
         }
     }
 
-    /// Takes the place of a connection, and ends it.
+    /// Frees the place of a connection, and resets it.
     fn displace(&mut self, id: u32) {
         self.address_quota.release(id);
         *self.drops.entry(Dropped::Displaced).or_default() += 1;
@@ -260,8 +261,8 @@ impl SapEndpoint {
         }
     }
 
-    /// Queues an answer outside of any connection, in the form of what it answers; drops it if the
-    /// queue is full, since the ping will be retransmitted.
+    /// Queues a stateless answer, with the checksum form of the ping. Drops the answer if the queue
+    /// is full, because the peer will retransmit its ping.
     fn answer(&mut self, to: &DatagramMeta, kind: SapKind, connection: u32, body: &Bytes) {
         if self.answers.len() < MAX_ANSWERS {
             let header = SapHeader { kind, flags: 0, exact: 0, connection, number: 0 };

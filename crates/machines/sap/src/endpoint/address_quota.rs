@@ -1,8 +1,8 @@
-//! The places that connections take, by the address of their peer.
+//! Limits on the number of connections by the address of their peer.
 //!
-//! A newcomer that has proven its address is not refused because others hold all places: the oldest
-//! half-open connection of the address with the most gives way, or one that is not accepted or
-//! whose peer is silent.
+//! A peer with a validated address is not refused because others hold all places. The oldest
+//! half-open connection of the address with the most is dropped for it, or one that is not accepted
+//! or whose peer does not respond.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use windfall_base::Instant;
 
 use crate::config::SapConfig;
 
-/// One of this number of an address's places is for peers that have not proven it.
+/// One in this number of an address's places is open to peers whose address is not validated.
 const UNPROVEN: usize = 4;
 
 /// The progress of a connection, from its proposal to its acceptance.
@@ -117,8 +117,8 @@ impl AddressQuota {
         owners.find_map(|(_, owner)| self.oldest(*owner, Standing::HalfOpen).next()).map(|it| it.1)
     }
 
-    /// Returns whether a peer at `from` must prove its address before it may have another one, so
-    /// that others cannot take all places in its name.
+    /// Returns whether a peer at `from` must validate its address before it may have another
+    /// connection. Otherwise an attacker could take all its places with spoofed pings.
     pub(super) fn is_crowded(&self, from: SocketAddr, config: &SapConfig) -> bool {
         let (unaccepted, _) = self.taken(owner(from.ip()));
         unaccepted >= config.max_waiting_per_address / UNPROVEN
