@@ -1,20 +1,21 @@
 //! Order-preserving selective repeat over a full-duplex pipe (S3.10, S3.48).
 //!
-//! Packets are numbered, and so is each transmission. A pipe keeps order, so the ACK's bitmap over
-//! transmissions tells the sender the exact fate of each copy: whatever is older than the newest
-//! reported transmission has arrived or never will. A lost packet is therefore retransmitted as
-//! soon as anything sent after it is reported, and nothing is retransmitted needlessly while the
-//! ACKs get through. When nothing is sent after it, a probe is: at once after a retransmission,
-//! else when the measured round-trip time says that the report is overdue.
+//! Packets are numbered, and transmissions have numbers of their own, as packet numbers in QUIC. A
+//! pipe keeps order, so the ACK's bitmap of transmissions tells the sender the outcome of each
+//! copy: a transmission older than the newest reported one has arrived or is lost. A lost packet is
+//! therefore retransmitted as soon as a later transmission is reported. Spurious retransmissions
+//! happen only if ACKs are lost. If nothing is sent after a packet, the sender sends a probe. It
+//! does so at once after a retransmission, and otherwise when the report is overdue by the measured
+//! round-trip time.
 //!
-//! On a path that reorders, overtaken packets seem lost. Their late arrival is reported again, and
-//! teaches the sender how long to wait before it retransmits (`reordering`).
+//! On a path that reorders, overtaken packets seem lost. If one arrives late, the receiver reports
+//! it again, and the sender learns how long to wait before it retransmits (`reordering`).
 //!
-//! The receiver passes packets up in the order of their numbers. The start of the window, in every
-//! frame, makes it skip packets that the sender has given up.
+//! The receiver passes packets up in order. Every frame carries the start of the sender's window,
+//! so the receiver skips packets that the sender has dropped.
 //!
-//! Packets whose owner limits their attempts or their lifetime keep order within their flow alone:
-//! they would be late if they waited for the repetitions of others.
+//! Packets whose owner limits their attempts or their lifetime are ordered only within their flow:
+//! retransmissions for other flows would delay them too much.
 
 pub(crate) mod flow_order;
 pub(crate) mod framer;

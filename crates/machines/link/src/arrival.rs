@@ -1,11 +1,11 @@
-//! The classification of frames.
+//! The classification of received frames.
 
-/// The classification of a frame from the medium, for the account of packets.
+/// The class of a frame from the medium, for the ledger of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// A packet, or something that could not be told from one: it is taken into account.
+    /// A packet, or a frame that cannot be distinguished from a packet: the ledger counts it.
     Packet,
-    /// More of a packet that was taken into account when its first frame came.
+    /// Another part of a packet that the ledger counted with its first frame.
     More,
     /// A control frame of the link.
     Control,

@@ -1,4 +1,4 @@
-//! Damaged packets of a link, combined with the next copy of the same packet.
+//! Damaged copies of packets, from which the receiver restores a packet.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use windfall_wire_link::check::frame_check;
 use crate::framing::Mismatch;
 use crate::output::Output;
 
-/// Makes the packet of a damaged frame whole if its copies allow it, and reports that; else
-/// keeps it as one more copy, up to `room` bytes of them.
+/// Restores a damaged packet from its copies and reports that, or else stores the packet as another
+/// copy. All copies may have up to `room` bytes.
 pub(crate) fn mend(
     copies: &mut Copies,
     frame: &mut Frame,
@@ -36,22 +36,22 @@ pub(crate) fn mend(
     out.events.push_back(combined.of_packet(frame.tag));
 }
 
-/// Damaged copies of the packets of a window, by their number.
+/// The damaged copies of the packets of a window, by packet number.
 #[derive(Debug)]
 pub(crate) struct CopyStore {
     copies: BTreeMap<u32, Copies>,
     bytes: usize,
-    /// Bytes of all copies at most.
+    /// The maximum number of bytes of all copies.
     room: usize,
 }
 
 impl CopyStore {
-    /// An empty store for up to `room` bytes.
+    /// Creates an empty store for up to `room` bytes.
     pub(crate) fn new(room: usize) -> Self {
         Self { copies: BTreeMap::new(), bytes: 0, room }
     }
 
-    /// Makes a damaged packet whole if its copies allow it, else keeps it as one of them.
+    /// Restores a damaged packet from its copies, or else stores it as another copy.
     pub(crate) fn take(
         &mut self,
         seq: Seq32,
@@ -71,7 +71,7 @@ impl CopyStore {
         }
     }
 
-    /// Forgets the copies of packets before `next`.
+    /// Drops the copies of packets before `next`.
     pub(crate) fn forget_before(&mut self, next: Seq32) {
         while let Some(first) = self.copies.first_entry()
             && Seq32(*first.key()).is_before(next)

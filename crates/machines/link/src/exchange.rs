@@ -1,4 +1,4 @@
-//! An exchange with one peer over a medium that acknowledges at once, in either framing.
+//! The exchange with one peer over a medium that acknowledges at once, uncoded or coded.
 
 use windfall_base::{Frame, Instant, PacketEvent, TransitTiming};
 use windfall_wire_link::wavelan::Feedback;
@@ -12,30 +12,30 @@ use crate::window::Pulled;
 /// The framing of packets for one peer. Both ends must agree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
-    /// Each packet in a frame of its own, repeated whole.
+    /// Uncoded: each packet has one frame, which is retransmitted as a whole.
     Plain {
-        /// The retransmission of packets.
+        /// The limit of retransmissions.
         arq: Arq,
-        /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
+        /// Passes up packets with a wrong frame check, unless their sender says otherwise (S0.5).
         accept_damaged: bool,
-        /// Make whole packets from damaged copies.
+        /// Restores packets from several damaged copies.
         combine: bool,
     },
-    /// In coded blocks.
+    /// In coded blocks, of which only the failed ones are retransmitted.
     Coded(CodedConfig),
 }
 
 impl From<Arq> for Framing {
-    /// Plain frames; none is passed up damaged.
+    /// Uses uncoded frames; damaged packets are not passed up.
     fn from(arq: Arq) -> Self {
         Self::Plain { arq, accept_damaged: false, combine: false }
     }
 }
 
-/// The exchange of packets with one peer, both directions.
+/// The exchange of packets with one peer, in both directions.
 ///
-/// Its caller owns the air time. It calls `next_unit` when there is some, `take_outcome` when the
-/// fate of that unit is known, `take_unit` for units of the peer.
+/// The caller owns the air time. It calls `next_unit` when it has air time, `take_outcome` when the
+/// outcome of that unit is known, and `take_unit` for each unit from the peer.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the variants are those of Framing")]
 pub enum Exchange {
@@ -44,7 +44,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// An exchange in which nothing was sent.
+    /// Creates an exchange in which nothing was sent.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
         match framing {
@@ -55,7 +55,7 @@ impl Exchange {
         }
     }
 
-    /// Tells it the time that its frames take.
+    /// Sets the transmission time of its frames.
     pub fn set_passage(&mut self, passage: TransitTiming) {
         match self {
             Self::Plain(link) => link.set_passage(passage),
@@ -63,7 +63,7 @@ impl Exchange {
         }
     }
 
-    /// Returns `true` if a packet is under way that may have to be retransmitted.
+    /// Returns `true` if a packet is pending that may have to be retransmitted.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         match self {
@@ -72,7 +72,7 @@ impl Exchange {
         }
     }
 
-    /// The next unit: of the packet under way, else of a new one from `pull`.
+    /// Returns the next unit: of the pending packet, or else of a new one from `pull`.
     pub fn next_unit(
         &mut self,
         now: Instant,
@@ -84,7 +84,7 @@ impl Exchange {
         }
     }
 
-    /// Learns the fate of the last unit: the feedback of its ACK, or none.
+    /// Handles the outcome of the last unit: the feedback of its ACK, or `None` if no ACK came.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         match self {
             Self::Plain(link) => link.take_outcome(feedback),
@@ -92,7 +92,7 @@ impl Exchange {
         }
     }
 
-    /// Takes a unit of the peer; the feedback goes back at once as the ACK.
+    /// Handles a unit from the peer; the caller returns the feedback at once as the ACK.
     pub fn take_unit(&mut self, unit: Frame) -> (Arrival, Option<Feedback>) {
         match self {
             Self::Plain(link) => (Arrival::Packet, link.take_unit(unit)),
@@ -116,7 +116,7 @@ impl Exchange {
         }
     }
 
-    /// Packets that the exchange holds.
+    /// Returns the number of packets that the exchange holds.
     #[must_use]
     pub fn held(&self) -> usize {
         match self {

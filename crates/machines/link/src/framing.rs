@@ -1,4 +1,4 @@
-//! Framing: the link header before a packet, the frame check after it, and what both reveal.
+//! Framing: the link header before a packet and the frame check after it.
 
 use windfall_base::{Check, Damage, DropReason, Frame};
 use windfall_wire_link::HeaderError;
@@ -6,13 +6,12 @@ use windfall_wire_link::check::frame_check;
 use windfall_wire_link::pipe::{Data, Header, Number, Wish};
 
 //= S3.4
-/// Puts a header and a frame check around the packet in `frame`, whose own are empty.
+/// Adds a header and a frame check to the packet in `frame`, whose header and trailer are empty.
 ///
-/// The frame check of a packet that is known to be damaged is wrong: a right one would vouch for
-/// the damage.
+/// The frame check of a packet that is known to be damaged is inverted: a right one would vouch for
+/// the damaged packet.
 ///
-/// Packets longer than 65 535 bytes cannot be framed; the interface's MTU keeps them away, and
-/// here they would be cut.
+/// Packets longer than 65 535 bytes are truncated. The interface's MTU prevents such packets.
 pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
     frame.payload.truncate(usize::from(u16::MAX));
     let length = frame.payload.len() as u16;
@@ -24,23 +23,23 @@ pub fn seal(frame: &mut Frame, number: Number, wish: Wish) {
     frame.damage = Damage::NONE;
 }
 
-/// The difference of a frame check from the right one: zero if it holds; `None` if bytes are
-/// missing or too many.
+/// The difference between the received frame check and the right one: zero if it is right; `None`
+/// if the frame is too short or too long.
 pub type Mismatch = Option<u32>;
 
-/// A frame whose header held.
+/// A frame with an intact header.
 #[derive(Debug)]
 pub enum Opened {
-    /// It carries a packet. The frame has lost its header and trailer, and knows its damage.
+    /// The frame carries a packet. Its header and trailer are removed, and its damage is recorded.
     Data(Data, Mismatch),
-    /// It is a control frame.
+    /// The frame is a control frame.
     Control(Header),
 }
 
 /// Parses and removes header and trailer of `frame`, and records the results of the checks.
 ///
 /// # Errors
-/// The reason for which nothing can be done with the frame: its header is cut, broken or foreign.
+/// If the header is truncated, damaged, or not of this protocol.
 pub fn open(frame: &mut Frame) -> Result<Opened, DropReason> {
     let header = match Header::parse(&frame.header, &frame.trailer) {
         Ok(header) => header,

@@ -1,13 +1,13 @@
 //! Framing and error control between two stations; the link does not parse the packets (S3.4).
 //!
-//! - [`framing`]: a packet gets its header and trailer, and loses them again with what they say.
-//! - [`Arq`]: the policy of repeating.
+//! - [`framing`]: the link header and the frame check of a packet.
+//! - [`Arq`]: the limit of retransmissions.
 //! - [`Pipe`]: one end of a full-duplex pipe.
-//! - [`StopAndWait`]: an exchange with one peer over a medium that acknowledges at once.
-//! - [`Coded`]: the same in coded blocks, of which only failed ones are repeated.
+//! - [`StopAndWait`]: stop-and-wait ARQ with one peer, over a medium that acknowledges at once.
+//! - [`Coded`]: the same in coded blocks, of which only the failed ones are retransmitted.
 //! - [`Exchange`]: either of the two.
-//! - [`repair`]: codes across packets, above any of them.
-//! - [`policy`]: how large coded frames are, and how much parity they have.
+//! - [`repair`]: erasure codes across packets, above any of these links.
+//! - [`policy`]: the size of coded frames, and the amount of parity.
 
 mod arq;
 mod arrival;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use windfall_base::{Check, Class, DropReason, Frame, PacketDrop, PacketEvent};
 
-/// The destination of the receiver's packets and reports.
+/// The queues to which the receiver adds packets and events.
 pub(crate) struct Output<'a> {
     pub(crate) deliveries: &'a mut VecDeque<Frame>,
     pub(crate) events: &'a mut VecDeque<PacketEvent>,
@@ -17,7 +17,7 @@ impl Output<'_> {
         self.deliveries.push_back(frame);
     }
 
-    /// Passes up a packet of which nothing better will come if it is undamaged or damage is
+    /// Passes up a packet of which no better copy will arrive, if it is undamaged or damage is
     /// accepted (S0.5).
     pub(crate) fn finish(&mut self, frame: Frame, accepts: bool) {
         if accepts || frame.damage.frame == Check::Good {

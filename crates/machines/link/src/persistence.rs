@@ -1,4 +1,4 @@
-//! How often a link retransmits a packet that its receiver did not get.
+//! The limit of retransmissions of a link.
 
 use core::fmt;
 use core::num::NonZeroU8;
@@ -6,18 +6,18 @@ use core::str::FromStr;
 
 use windfall_base::{Class, ParseUnitError};
 
-/// The persistence of a link's retransmission (S3.10, S3.12). The owner of a packet may override it
-/// by [`Class::attempts`].
+/// The maximum number of attempts of a link at each packet (S3.10, S3.12). The owner of a packet
+/// may override it by [`Class::attempts`].
 ///
 /// The text form is `none`, `persistent`, or the number of retransmissions after the first attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arq {
-    /// Never: each packet is sent once and discarded.
+    /// One attempt: each packet is sent once and then discarded.
     #[default]
     None,
-    /// Until the receiver has acknowledged it.
+    /// No limit: a packet is retransmitted until the receiver acknowledges it.
     Persistent,
-    /// This number of attempts in all; then the packet is given up.
+    /// This number of attempts in all; then the packet is dropped.
     Attempts(NonZeroU8),
 }
 
@@ -28,7 +28,7 @@ impl Arq {
         Self::Attempts(NonZeroU8::MIN.saturating_add(retransmissions))
     }
 
-    /// Attempts in all for a packet of `class`; `None` is without limit.
+    /// Returns the number of attempts for a packet of `class`; `None` for no limit.
     #[must_use]
     pub fn limit(self, class: &Class) -> Option<u32> {
         if let Some(attempts) = class.attempts {

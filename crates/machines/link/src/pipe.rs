@@ -19,32 +19,32 @@ use crate::output::Output;
 use crate::persistence::Arq;
 use crate::window::{Pulled, Window};
 
-/// The error control of one end of a pipe.
+/// The error control at one end of a pipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipeConfig {
-    /// The retransmission of packets.
+    /// The limit of retransmissions.
     pub arq: Arq,
-    /// Pass up packets whose frame check failed, where their sender did not say (S0.5).
+    /// Passes up packets with a wrong frame check, unless their sender says otherwise (S0.5).
     pub accept_damaged: bool,
-    /// Make whole packets from damaged copies.
+    /// Restores packets from several damaged copies.
     pub combine: bool,
-    /// Keep damaged packets and tell their sender, who sends parity of them instead of copies, but
-    /// of coded packets.
+    /// Incremental redundancy: the receiver keeps a damaged packet and reports it, and the sender
+    /// sends parity instead of another copy. Coded packets do not use it.
     pub increments: bool,
-    /// The limits of packets in flight, and of those that wait to be put in order.
+    /// The limits of packets in flight at the sender, and of reordered packets at the receiver.
     pub window: Window,
-    /// The coding in blocks, if packets go so. Both ends must agree.
+    /// The coding in blocks; `None` for uncoded packets. Both ends must agree.
     pub coding: Option<Coding>,
 }
 
 /// One end of a full-duplex pipe.
 ///
-/// Feed it with `handle_*`, drain it with `poll_*` until `None`, then ask `poll_timeout`. Packets
-/// to send are pulled: `poll_transmit` asks its caller for one when the link may send one.
+/// Call `handle_*` methods, then call each `poll_*` until it returns `None`, then `poll_timeout`.
+/// Packets to send are pulled: `poll_transmit` requests a packet when the link can send one.
 ///
-/// With [`Arq::None`] frames are plain: each is sent once and passed up as it arrives. Else they
-/// are numbered, and passed up in that order; packets of a flow whose class limits attempts or
-/// lifetime keep order within the flow alone. Coded frames are always numbered.
+/// With [`Arq::None`] frames have no numbers: each is sent once and passed up on arrival. Otherwise
+/// packets are numbered and passed up in order. If the class of a flow limits attempts or lifetime,
+/// its packets are ordered only within the flow. Coded frames are always numbered.
 #[derive(Debug)]
 pub struct Pipe {
     sender: Option<Sender<Whole>>,
@@ -56,7 +56,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A link that has sent and received nothing.
+    /// Creates a link that has sent and received nothing.
     #[must_use]
     pub fn new(config: PipeConfig) -> Self {
         let PipeConfig { arq, accept_damaged, combine, increments, window, coding } = config;
@@ -73,7 +73,7 @@ impl Pipe {
         }
     }
 
-    /// Tells it the time that its frames take.
+    /// Sets the transmission time of its frames.
     pub fn set_passage(&mut self, passage: TransitTiming) {
         self.passage = passage;
         if let Some(coded) = &mut self.coded {
@@ -84,14 +84,14 @@ impl Pipe {
         }
     }
 
-    /// Returns the time of a packet that is sent at once, in the shortest of frames.
+    /// Returns the transmission time of a packet in the shortest frame, without queueing.
     #[must_use]
     pub fn least_time(&self) -> LeastTime {
         let header = if self.sender.is_some() { NUMBERED_LEN } else { PLAIN_LEN };
         LeastTime { passage: self.passage, beside: header + FCS_LEN }
     }
 
-    /// Takes a frame from the medium.
+    /// Handles a frame from the medium.
     pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
         let Self { sender, coded, receiver, deliveries, events, .. } = self;
         let mut out = Output { deliveries, events };
@@ -141,8 +141,8 @@ impl Pipe {
         Arrival::Packet
     }
 
-    /// Restarts the receiver after the peer has restarted: its numbers begin at zero. Packets that
-    /// wait for earlier ones are passed up. Transmission continues, because a new peer accepts the
+    /// Restarts the receiver after the peer has restarted, with numbers from zero. Packets that
+    /// wait for earlier ones are passed up. The sender continues: a restarted peer accepts the
     /// numbers as they are.
     pub fn restart_receiver(&mut self) {
         let Self { coded, receiver, deliveries, events, .. } = self;
@@ -153,9 +153,9 @@ impl Pipe {
         }
     }
 
-    /// Yields the next frame for a medium that is free; `pull` gives the next packet to send.
+    /// Yields the next frame for an idle medium; `pull` returns the next packet to send.
     ///
-    /// The order is that of the peer's needs: ACKs, then retransmissions, new packets, probes.
+    /// The order of priority is: ACKs, retransmissions, new packets, probes.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -175,7 +175,7 @@ impl Pipe {
         packet.or_else(|| sender.poll_probe(now))
     }
 
-    /// Fires every timer due; a spurious call changes nothing.
+    /// Handles all timers that are due. A spurious call changes nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         if let Some(coded) = &mut self.coded {
             coded.handle_timeout(now);
@@ -194,7 +194,7 @@ impl Pipe {
         self.events.pop_front()
     }
 
-    /// Says when to call `handle_timeout` next, and why.
+    /// Returns when to call `handle_timeout` next, and why.
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
@@ -204,7 +204,8 @@ impl Pipe {
         }
     }
 
-    /// Packets that the link holds: kept copies, and packets that wait for order or for collection.
+    /// Returns the number of packets that the link holds: kept copies, reordered packets, and
+    /// deliveries not yet polled.
     #[must_use]
     pub fn held(&self) -> usize {
         let copies = self.sender.as_ref().map_or(0, Sender::held);
@@ -213,23 +214,23 @@ impl Pipe {
     }
 }
 
-/// The least time from the beginning of a packet's transmission to its arrival.
+/// The minimum time from the beginning of a packet's transmission to its arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct LeastTime {
     passage: TransitTiming,
-    /// Bytes of the frame beside those of the packet.
+    /// The bytes of a frame beside the packet.
     beside: usize,
 }
 
 impl LeastTime {
-    /// The time of a packet of `len` bytes.
+    /// Returns the time of a packet of `len` bytes.
     #[must_use]
     pub fn of(&self, len: usize) -> Duration {
         self.passage.time(FramesOfPacket::one(len, len + self.beside))
     }
 }
 
-/// Sends a packet for the only time.
+/// Sends a packet without a number, for the only time.
 fn send_plain(mut frame: Frame, events: &mut VecDeque<PacketEvent>) -> Frame {
     let wish = Wish { last: true, accept_damaged: frame.class.accept_damaged };
     seal(&mut frame, Number::Plain, wish);

@@ -1,13 +1,13 @@
-//! Codes across packets, for links without feedback: from repairs beside the packets, a receiver
-//! restores lost packets and corrects damaged ones.
+//! Erasure codes across packets (packet-level FEC), for links without feedback. The sender adds
+//! repair frames, from which a receiver restores lost packets and corrects damaged ones.
 //!
-//! - [`RepairConfig`]: the code, and how long a receiver waits.
-//! - [`RepairSender`]: appends a trailer to each packet, and makes repairs.
-//! - [`RepairReceiver`]: takes both, and passes packets up in order.
+//! - [`RepairConfig`]: the code, and the time for which a receiver waits for repairs.
+//! - [`RepairSender`]: appends a trailer to each packet, and builds repairs.
+//! - [`RepairReceiver`]: handles both, and passes packets up in order.
 //!
-//! Both work above any link and know nothing of it, so the same code crosses a pipe and a radio, to
-//! one receiver or to many. Packets that are coded together form a *stream*, whose number its
-//! sender chooses.
+//! Both work above any link and are independent of it. So the same code works over a pipe and over
+//! a radio, for one receiver and for several. Packets that are coded together form a *stream*,
+//! whose number the sender chooses.
 
 mod config;
 mod receiver;
@@ -19,11 +19,12 @@ pub use config::{ParseRepairError, RepairCode, RepairConfig};
 pub use receiver::RepairReceiver;
 pub use sender::RepairSender;
 
-/// Streams that a sender or a receiver keeps at most; the one that was idle longest gives way.
+/// The maximum number of streams at a sender or a receiver. The one that was idle longest is
+/// dropped first.
 const MOST_STREAMS: usize = 64;
 
-/// Bytes that a frame with a repair may be longer than the longest packet: its trailer, what a sum
-/// holds beside the packet, and the beginning of a packet.
+/// The maximum number of bytes by which a repair is longer than the longest packet: its trailer,
+/// the header of a symbol, and the beginning of a packet.
 pub const MOST_OVERHEAD: usize = windfall_wire_link::repair::TRAILER_LEN
     + windfall_wire_link::repair::SYMBOL_HEADER
     + sender::MOST_BEFORE;

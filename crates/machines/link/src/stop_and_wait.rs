@@ -1,5 +1,5 @@
-//! Stop and wait over a medium that acknowledges each unit at once: one packet under way to a
-//! peer, the next when this one is settled (S3.2, S3.10).
+//! Stop-and-wait ARQ over a medium that acknowledges each unit at once. One packet is pending for
+//! each peer, and the next follows when it is acknowledged or dropped (S3.2, S3.10).
 
 use std::collections::VecDeque;
 
@@ -19,33 +19,33 @@ use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
 
-/// Bytes of the frame of a packet beside those of the packet.
+/// The bytes of a unit beside the packet.
 const UNIT_BESIDE: usize = UNIT_LEN + FCS_LEN;
 
-/// The exchange of packets with one peer, both directions.
+/// The exchange of packets with one peer, in both directions.
 ///
-/// Its caller owns the air time. It calls `next_unit` when there is some, `take_outcome` when the
-/// fate of that unit is known, `take_unit` for units of the peer.
+/// The caller owns the air time. It calls `next_unit` when it has air time, `take_outcome` when the
+/// outcome of that unit is known, and `take_unit` for each unit from the peer.
 #[derive(Debug)]
 pub struct StopAndWait {
     arq: Arq,
     accept_damaged: bool,
     passage: TransitTiming,
-    /// The packet under way.
+    /// The pending packet.
     current: Option<Undecided>,
-    /// The number of the packet under way, or of the last.
+    /// The number of the pending packet, or of the last one.
     seq: Seq16,
-    /// The last packet that was passed up.
+    /// The number of the last packet that was passed up.
     received: Option<Seq16>,
-    /// Damaged copies of a packet, by its number, if they are combined.
+    /// The damaged copies of one packet and its number; `None` if copies are not combined.
     copies: Option<(Seq16, Copies)>,
     deliveries: VecDeque<Frame>,
     events: VecDeque<PacketEvent>,
 }
 
 impl StopAndWait {
-    /// An exchange in which nothing was sent; damaged copies of a packet are put together if
-    /// `combine` is set.
+    /// Creates an exchange in which nothing was sent. If `combine` is set, damaged copies of a
+    /// packet are combined.
     #[must_use]
     pub fn new(arq: Arq, accept_damaged: bool, combine: bool) -> Self {
         Self {
@@ -61,18 +61,18 @@ impl StopAndWait {
         }
     }
 
-    /// Tells it the time that its frames take.
+    /// Sets the transmission time of its frames.
     pub fn set_passage(&mut self, passage: TransitTiming) {
         self.passage = passage;
     }
 
-    /// Returns `true` if a packet is under way that may have to be retransmitted.
+    /// Returns `true` if a packet is pending that may have to be retransmitted.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         self.current.is_some()
     }
 
-    /// The next unit: the packet under way once more, else a new one from `pull`.
+    /// Returns the next unit: the pending packet again, or else a new one from `pull`.
     pub fn next_unit(
         &mut self,
         now: Instant,
@@ -95,7 +95,7 @@ impl StopAndWait {
         Some(unit)
     }
 
-    /// Learns the fate of the last unit: the feedback of its ACK, or none.
+    /// Handles the outcome of the last unit: the feedback of its ACK, or `None` if no ACK came.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         let Some(current) = &self.current else { return };
         if feedback.is_some_and(|feedback| feedback[..] == self.seq.0.to_be_bytes()) {
@@ -107,7 +107,7 @@ impl StopAndWait {
         }
     }
 
-    /// Takes a unit of the peer; the returned feedback goes back at once as the ACK.
+    /// Handles a unit from the peer; the caller returns the feedback at once as the ACK.
     pub fn take_unit(&mut self, mut unit: Frame) -> Option<Feedback> {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         let (seq, wish, mismatch) = match open(&mut unit) {
@@ -138,7 +138,8 @@ impl StopAndWait {
         }
         let good = unit.damage.frame == Check::Good;
         //= S0.6
-        // The last attempt's damaged packet is passed up if asked, but never acknowledged.
+        // The last attempt of a damaged packet is passed up if its owner accepts damage, but it is
+        // never acknowledged.
         let welcome = wish.last && wish.accept_damaged.unwrap_or(self.accept_damaged);
         if !good && (known || !welcome) {
             out.discard(&unit, DropReason::FrameCheck);
@@ -164,7 +165,7 @@ impl StopAndWait {
         self.events.pop_front()
     }
 
-    /// Packets that the exchange holds.
+    /// Returns the number of packets that the exchange holds.
     #[must_use]
     pub fn held(&self) -> usize {
         usize::from(self.current.is_some()) + self.deliveries.len()
@@ -177,10 +178,10 @@ impl StopAndWait {
     }
 }
 
-/// Returns the number of packets between the last one that was passed up and this one.
+/// Returns the number of packets lost between the last one that was passed up and this one.
 //= S4.27
 fn lost_between(last: Option<Seq16>, seq: Seq16) -> u16 {
     let ahead = last.map_or(0, |last| seq.0.wrapping_sub(last.0));
-    // Numbers far ahead come from a peer that restarted.
+    // A number far ahead comes from a peer that restarted.
     if ahead < u16::MAX / 2 { ahead.saturating_sub(1) } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! A packet whose fate is open: its sender keeps it, and may send it again.
+//! A packet that is not acknowledged yet: its sender keeps a copy, and may retransmit it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::framing::seal;
 use crate::persistence::Arq;
 use crate::window::Pulled;
 
-/// The packet, and how often it was tried.
+/// The packet, and the number of its attempts.
 #[derive(Debug)]
 pub(crate) struct Undecided {
     payload: Payload,
@@ -21,27 +21,28 @@ pub(crate) struct Undecided {
     covers: Option<Arc<[CoveredPacket]>>,
     tag: Option<Tag>,
     expires: Option<Instant>,
-    /// It came damaged to the station that sends it on.
+    /// The packet was already damaged when this station received it.
     is_damaged: bool,
     /// The number of attempts made.
     attempts: u32,
-    /// Attempts in all; without limit if `None`.
+    /// The maximum number of attempts; `None` for no limit.
     limit: Option<u32>,
 }
 
 impl Undecided {
-    /// A packet that was not tried yet, with the attempts that it or else `arq` asks for.
+    /// Creates a packet without attempts. The packet's class sets the limit of attempts, or else
+    /// `arq`.
     pub(crate) fn new(pulled: Pulled, arq: Arq) -> Self {
         let Pulled { frame: Frame { payload, tag, parts, .. }, expires } = pulled;
         let parts = parts.map_or_else(FrameParts::default, |parts| *parts);
         let (class, is_damaged) = (parts.class, parts.damage.is_damaged());
-        // No receiver acknowledges a damaged packet, so that more attempts would be of no use.
+        // A receiver never acknowledges a damaged packet, so further attempts would be useless.
         let limit = if is_damaged { Some(1) } else { arq.limit(&class) };
         let covers = parts.covers;
         Self { payload, class, covers, tag, expires, is_damaged, attempts: 0, limit }
     }
 
-    /// Returns the wishes of the packet's owner.
+    /// Returns the class that the packet's owner requested.
     pub(crate) fn class(&self) -> &Class {
         &self.class
     }
@@ -51,7 +52,7 @@ impl Undecided {
         &self.payload
     }
 
-    /// The length of the packet, in bytes.
+    /// Returns the length of the packet in bytes.
     pub(crate) fn len(&self) -> usize {
         self.payload.len()
     }
@@ -71,7 +72,7 @@ impl Undecided {
         self.limit.is_some_and(|limit| self.attempts >= limit)
     }
 
-    /// Returns `true` if attempts are not without end.
+    /// Returns `true` if the number of attempts is limited.
     pub(crate) fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
@@ -81,12 +82,12 @@ impl Undecided {
         self.limit.is_some_and(|limit| self.attempts + 1 >= limit)
     }
 
-    /// Makes the frame of one more attempt; a packet with one attempt in all is not kept.
+    /// Builds the frame of another attempt. A packet that has only one attempt is not kept.
     pub(crate) fn attempt(&mut self, number: Number, events: &mut VecDeque<PacketEvent>) -> Frame {
         self.attempt_with(number, self.payload.clone(), events)
     }
 
-    /// Makes the frame of one more attempt, with other contents than the packet itself.
+    /// Builds the frame of another attempt that carries `contents` in place of the packet.
     pub(crate) fn attempt_with(
         &mut self,
         number: Number,
@@ -111,12 +112,12 @@ impl Undecided {
         frame
     }
 
-    /// Returns the event to report when the packet has arrived.
+    /// Returns the event that reports the acknowledgement.
     pub(crate) fn acknowledged(&self) -> PacketEvent {
         PacketEventKind::Acknowledged.of_packet(self.tag)
     }
 
-    /// Returns the event to report when the packet is given up.
+    /// Returns the event that reports the drop.
     pub(crate) fn dropped(&self, reason: DropReason) -> PacketEvent {
         PacketEvent::dropped(self.tag, PacketDrop::at_sender(reason, self.len()))
     }

@@ -1,15 +1,15 @@
-//! The packets that a link takes from the queue, and how many at once.
+//! The send window of a link, and the packets that it pulls from the queue.
 
 use windfall_base::{Duration, Frame, Instant, Rate};
 
-/// Bytes of the smallest packets that matter: acknowledgements of a transport.
+/// The size of the smallest packets for which a window is dimensioned: TCP acknowledgements.
 const SMALLEST: usize = 40;
 
-/// Round trips that a window spans: a packet that is lost again and again holds up only itself
-/// until then.
+/// The number of round trips that a window spans: for that long a packet may be lost repeatedly
+/// before it blocks later packets.
 const ROUND_TRIPS: f64 = 16.0;
 
-/// The amount that a link may have sent from its first unsettled packet on.
+/// The window of a sender: packets and bytes from its first unsettled packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Packets, at most 1 048 576.
@@ -19,17 +19,19 @@ pub struct Window {
 }
 
 impl Window {
-    /// The most packets of any window.
+    /// The maximum number of packets of any window.
     pub const MAX_PACKETS: usize = 1 << 20;
-    /// The most bytes of the window of a pipe. Its sender keeps packets in flight, its receiver
-    /// those that wait for an earlier one, so a window costs memory only as far as it fills.
+    /// The maximum number of bytes of a window. The sender keeps packets in flight, and the
+    /// receiver keeps packets that arrived early. A window therefore uses memory only as it fills.
     pub const MAX_BYTES: usize = 1 << 30;
 
-    /// A window that keeps a pipe of `rate` and one-way `delay` full while packets are repeated:
-    /// sixteen times the bandwidth–delay product, at least 64 packets of `packet` bytes.
+    /// Returns a window that keeps a pipe of `rate` and one-way `delay` full during
+    /// retransmissions: sixteen times the bandwidth–delay product, at least 64 packets of `packet`
+    /// bytes.
     ///
-    /// The first of N packets under way that is lost with probability p is repeated about
-    /// log N / log (1 / p) times: five times of 50 000 at 10 %, and sixteen times at 50 %.
+    /// Of N packets in flight, each lost with probability p, the worst one is lost about log N /
+    /// log (1 / p) times in a row. For 50 000 packets these are five losses at 10 %, and sixteen at
+    /// 50 %.
     #[must_use]
     pub fn of_pipe(rate: Rate, delay: Duration, packet: usize) -> Self {
         let round_trip = delay.as_secs_f64() * 2.0;
@@ -38,7 +40,7 @@ impl Window {
         Self { packets: (bytes / SMALLEST).min(Self::MAX_PACKETS), bytes }
     }
 
-    /// Returns a window that is enough for both of two directions.
+    /// Returns the larger limits of two windows, which suffice for both directions.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { packets: self.packets.max(other.packets), bytes: self.bytes.max(other.bytes) }
@@ -46,7 +48,7 @@ impl Window {
 }
 
 impl Default for Window {
-    /// Enough for 1 Gbit/s over 60 ms without repetitions.
+    /// Returns a window for 1 Gbit/s over 60 ms without retransmissions.
     fn default() -> Self {
         Self { packets: 16_384, bytes: 16 << 20 }
     }
@@ -62,7 +64,7 @@ pub struct Pulled {
 }
 
 impl From<Frame> for Pulled {
-    /// A packet without a lifetime.
+    /// Creates a packet without a lifetime.
     fn from(frame: Frame) -> Self {
         Self { frame, expires: None }
     }

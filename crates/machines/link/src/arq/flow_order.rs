@@ -1,4 +1,4 @@
-//! The order of packets within their flows, for those that need not wait for other flows.
+//! The order of packets within their flows, for packets that do not wait for other flows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,21 +6,21 @@ use windfall_base::seq::Seq32;
 use windfall_base::{Class, FlowId, Instant};
 use windfall_wire_link::pipe::{FlowPlace, UNTOLD};
 
-/// The flow with which alone a packet keeps order, if not with all packets.
+/// The flow within which alone a packet is ordered, if it has one.
 #[derive(Debug)]
 pub(crate) struct OwnFlow {
     flow: Option<FlowId>,
-    /// The number of the packet in the flow, once it was sent.
+    /// The packet's number in the flow, after its first transmission.
     number: Option<Seq32>,
-    /// The last moment at which the packet can still be sent.
+    /// The latest time at which the packet can still be sent.
     latest: Option<Instant>,
-    /// Its receiver waits for none of the flow before it.
+    /// The receiver passes the packet up without waiting for earlier ones of the flow.
     is_unordered: bool,
 }
 
 impl OwnFlow {
-    /// Returns the flow of a packet, which can be sent until `latest`, if its owner limits its
-    /// attempts or its lifetime, or would have packets in any order.
+    /// Returns the flow of a packet if its owner limits its attempts or lifetime, or accepts any
+    /// order. The packet can be sent until `latest`.
     pub(crate) fn of(class: &Class, latest: Option<Instant>) -> Self {
         let is_limited = class.attempts.is_some() || class.lifetime.is_some();
         let is_own = (is_limited || class.unordered) && class.flow != FlowId::default();
@@ -30,25 +30,26 @@ impl OwnFlow {
 }
 
 impl OwnFlow {
-    /// Returns `true` if the packet keeps order with a flow of its own, or with none.
+    /// Returns `true` if the packet is ordered only within its flow, or not at all.
     pub(crate) const fn is_any(&self) -> bool {
         self.flow.is_some()
     }
 }
 
-/// The numbers that a sender gives to the packets of its flows.
+/// The numbers of packets within their flows, at the sender.
 #[derive(Debug, Default)]
 pub(crate) struct FlowNumbers(BTreeMap<FlowId, Numbers>);
 
 #[derive(Debug, Default)]
 struct Numbers {
     next: Seq32,
-    /// The packets that may still be sent, in their order, and until when each may.
+    /// The packets that may still be sent, in order, and the latest time for each.
     open: VecDeque<(Seq32, Option<Instant>)>,
 }
 
 impl FlowNumbers {
-    /// Returns the place of a packet in the flow of its own, if it has one, for a frame sent `now`.
+    /// Returns the place of a packet in its flow, for a frame sent `now`; `None` if it has no own
+    /// flow.
     pub(crate) fn place_of(&mut self, now: Instant, own: &mut OwnFlow) -> Option<FlowPlace> {
         let flow = own.flow?;
         let number = *own.number.get_or_insert_with(|| self.begin(flow, own.latest));
@@ -57,14 +58,14 @@ impl FlowNumbers {
         Some(if own.is_unordered { FlowPlace { open: 0, ..place } } else { place })
     }
 
-    /// Notes that a packet will not be sent any more.
+    /// Notes that a packet will not be sent again.
     pub(crate) fn finish(&mut self, own: &OwnFlow) {
         if let (Some(flow), Some(number)) = (own.flow, own.number) {
             self.close(flow, number);
         }
     }
 
-    /// Gives the next packet of a flow its number.
+    /// Assigns a number to the next packet of a flow.
     fn begin(&mut self, flow: FlowId, latest: Option<Instant>) -> Seq32 {
         let numbers = self.0.entry(flow).or_default();
         let number = numbers.next;
@@ -73,7 +74,7 @@ impl FlowNumbers {
         number
     }
 
-    /// Closes the packets that can no longer arrive within their lifetime: they are not
+    /// Removes the packets that can no longer arrive within their lifetime, because they are not
     /// retransmitted.
     fn expire(&mut self, now: Instant, flow: FlowId) {
         let Some(Numbers { open, .. }) = self.0.get_mut(&flow) else { return };
@@ -82,7 +83,7 @@ impl FlowNumbers {
         }
     }
 
-    /// The place of packet `number` as the headers of its frames have it.
+    /// Returns the place of packet `number` as frame headers encode it.
     fn place(&self, flow: FlowId, number: Seq32) -> FlowPlace {
         let first = self.0.get(&flow).and_then(|numbers| numbers.open.front());
         let open = first.map_or(0, |(first, _)| number.distance_from(*first).max(0));
@@ -100,7 +101,7 @@ impl FlowNumbers {
     }
 }
 
-/// The packets of each flow that a receiver has not passed up, since an earlier one may come.
+/// For each flow, the received packets that wait for an earlier packet.
 #[derive(Debug, Default)]
 pub(crate) struct FlowOrder(BTreeMap<u16, Waiting>);
 
@@ -108,12 +109,12 @@ pub(crate) struct FlowOrder(BTreeMap<u16, Waiting>);
 struct Waiting {
     /// The first packet that was neither passed up nor skipped.
     next: Seq32,
-    /// The numbers of those that wait in the flow and on the link, in their order.
+    /// The numbers of the waiting packets, in the flow and on the link, in order.
     packets: VecDeque<(Seq32, Seq32)>,
 }
 
 impl FlowOrder {
-    /// Records a received packet, and skips those that its sender has finished with.
+    /// Records a received packet, and skips the packets that its sender will not send again.
     pub(crate) fn arrive(&mut self, place: FlowPlace, seq: Seq32) {
         let waiting = self.0.entry(place.flow).or_default();
         let at = waiting.packets.partition_point(|(other, _)| other.is_before(place.number));
@@ -129,14 +130,14 @@ impl FlowOrder {
         }
     }
 
-    /// The first packet of a flow, if none is to come before it.
+    /// Returns the first packet of a flow, if no earlier one is expected.
     pub(crate) fn first(&self, flow: u16) -> Option<Seq32> {
         let waiting = self.0.get(&flow)?;
         let (number, seq) = waiting.packets.front()?;
         (!waiting.next.is_before(*number)).then_some(*seq)
     }
 
-    /// Notes that a packet was passed up.
+    /// Records that a packet was passed up.
     pub(crate) fn pass(&mut self, place: FlowPlace) {
         let Some(waiting) = self.0.get_mut(&place.flow) else { return };
         waiting.packets.retain(|(number, _)| place.number.is_before(*number));

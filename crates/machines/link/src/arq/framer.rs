@@ -1,4 +1,4 @@
-//! How the packets of a window become frames.
+//! The conversion of the packets of a window into frames.
 
 use core::fmt;
 use core::ops::Range;
@@ -16,12 +16,12 @@ use crate::persistence::Arq;
 use crate::undecided::Undecided;
 use crate::window::Pulled;
 
-/// The fate of a packet by that of one of its transmissions.
+/// The state of a packet after the outcome of one of its transmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is as open as before.
+    /// Nothing has changed.
     Open,
-    /// Some of it must be sent again.
+    /// A part of the packet must be retransmitted.
     Again,
     /// The receiver has acknowledged it.
     Done,
@@ -32,23 +32,24 @@ pub(crate) enum Fate {
 /// The receiver's report of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reported {
-    /// It has not come, or was damaged and of no use.
+    /// The transmission did not arrive, or was damaged and useless.
     Lost,
-    /// It came damaged, and is kept until more of its packet comes.
+    /// The transmission arrived damaged, and the receiver keeps it until more of its packet
+    /// arrives.
     Kept,
-    /// It came undamaged.
+    /// The transmission arrived undamaged.
     Whole,
 }
 
-/// Makes the frames of packets, and interprets their fates.
+/// Builds the frames of packets, and handles the outcomes of transmissions.
 pub(crate) trait Framer: fmt::Debug {
-    /// A packet whose fate is open.
+    /// A packet that is not acknowledged yet.
     type Packet: fmt::Debug;
 
-    /// Takes up a packet.
+    /// Begins a packet.
     fn begin(&self, pulled: Pulled) -> Self::Packet;
 
-    /// Makes the next frame, and reports it; `None` if the packet's lifetime has ended by `now`.
+    /// Builds and reports the next frame; `None` if the packet's lifetime has ended by `now`.
     fn frame(
         &mut self,
         now: Instant,
@@ -57,34 +58,36 @@ pub(crate) trait Framer: fmt::Debug {
         events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame>;
 
-    /// Learns the fate of a transmission.
+    /// Handles the outcome of a transmission.
     fn settle(&mut self, packet: &mut Self::Packet, order: Seq32, reported: Reported) -> Fate;
 
-    /// Returns `true` if the current report describes how a transmission that is not whole arrived.
+    /// Returns `true` if the current report contains details of a transmission that did not arrive
+    /// whole.
     fn has_heard_of(&self, _order: Seq32) -> bool {
         false
     }
 
-    /// Returns `true` if another frame of the packet can go at once.
+    /// Returns `true` if another frame of the packet can be sent at once.
     fn wants_more(packet: &Self::Packet) -> bool;
 
-    /// Returns the latest moment at which the whole packet is worth sending, if there is one.
+    /// Returns the latest time at which the whole packet is worth sending; `None` without a
+    /// lifetime.
     fn latest_start(packet: &Self::Packet) -> Option<Instant>;
 
-    /// The length of the packet, in bytes.
+    /// Returns the length of the packet in bytes.
     fn len(packet: &Self::Packet) -> usize;
 
     /// Returns the number of attempts made.
     fn attempts(packet: &Self::Packet) -> u32;
 
-    /// Returns the event to report when the packet has arrived.
+    /// Returns the event that reports the acknowledgement.
     fn acknowledged(packet: &Self::Packet) -> PacketEvent;
 
-    /// Returns the event to report when the packet is given up.
+    /// Returns the event that reports the drop.
     fn dropped(packet: &Self::Packet, reason: DropReason) -> PacketEvent;
 }
 
-/// Each packet in a frame of its own, repeated whole, or by its parity if the receiver keeps
+/// Sends each packet in one frame. Retransmits whole packets, or parity if the receiver keeps
 /// damaged packets.
 #[derive(Debug)]
 pub(crate) struct Whole {
@@ -101,40 +104,40 @@ impl Whole {
     }
 }
 
-/// A packet that is repeated whole.
+/// A packet that is sent in one frame.
 #[derive(Debug)]
 pub(crate) struct WholePacket {
     packet: Undecided,
-    /// The transmission of its last attempt.
+    /// The transmission number of its last attempt.
     last: Option<Seq32>,
     own: OwnFlow,
-    /// The latest moment at which it is worth sending.
+    /// The latest time at which the packet is worth sending.
     latest: Option<Instant>,
     repetition: Repetition,
-    /// The last attempt came and was not enough.
+    /// The receiver keeps the last attempt damaged: it did not suffice.
     is_short: bool,
-    /// It has few attempts, and less than a copy of it is under way.
+    /// The packet has few attempts, and a frame shorter than a copy of it is in flight.
     is_under_way: bool,
 }
 
-/// The way in which a packet goes again.
+/// The form of the next retransmission.
 #[derive(Debug, Default)]
 enum Repetition {
-    /// As a copy: the receiver keeps nothing of it.
+    /// A copy: the receiver keeps nothing of the packet.
     #[default]
     Copy,
-    /// It is kept damaged, and its next attempt is not decided.
+    /// The receiver keeps a damaged copy; the form is not decided yet.
     Undecided,
-    /// By its parity, of which this level was sent last.
+    /// Parity; `level` was sent last.
     Parity { level: usize, parity: Vec<u8> },
-    /// By parity that is enough by itself; then by copies.
+    /// Parity that suffices without any copy, and after it copies.
     Alone,
-    /// As a copy: parity is not worth its bytes, or was not enough.
+    /// A copy: parity would cost as much as a copy, or did not suffice.
     Exhausted,
 }
 
 impl Whole {
-    /// Makes the next increment of a packet that its receiver keeps damaged; `None` if a copy is
+    /// Builds the next increment for a packet that its receiver keeps damaged; `None` if a copy is
     /// the better attempt.
     fn increment(
         &mut self,
@@ -146,7 +149,7 @@ impl Whole {
             return self.increment_alone(packet, number, events);
         }
         let len = packet.packet.len();
-        // If attempts are few, each must be worth as much as a copy.
+        // If the number of attempts is limited, each must succeed as often as a copy.
         let least = if packet.packet.is_limited() { self.choice.least() } else { 0.0 };
         let is_limited = packet.packet.is_limited();
         let next = match &packet.repetition {
@@ -185,8 +188,8 @@ impl Whole {
         Some(frame)
     }
 
-    /// Makes an attempt, never weaker than a copy, at a packet that its receiver keeps damaged:
-    /// enough parity to restore the packet whatever the damage of the kept copy.
+    /// Builds an attempt with enough parity to restore the packet without the kept copy. It is
+    /// never weaker than a copy.
     fn increment_alone(
         &mut self,
         packet: &mut WholePacket,
@@ -207,7 +210,7 @@ impl Whole {
             }
         };
         self.note_under_way(packet, false);
-        // The last symbols differ from those sent before as far as possible.
+        // The last symbols overlap as little as possible with the symbols sent before.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
         packet.repetition = Repetition::Alone;
         Some(part_of(packet, (&parity, symbols), number, events))
@@ -228,7 +231,7 @@ impl Whole {
     }
 }
 
-/// Makes the frame with these symbols of each block of a packet's parity; `copy` numbers a copy in
+/// Builds a frame with these symbols of each block's parity; `copy` is the number of a copy sent in
 /// its place.
 fn part_of(
     packet: &mut WholePacket,

@@ -1,37 +1,39 @@
-//! Which of the latest transmissions arrived undamaged.
+//! The outcomes of the latest transmissions, from which ACKs are built.
 
 use windfall_base::seq::Seq32;
 use windfall_wire_link::pipe::{ACK_MAX_COUNT, Bitmap, KEPT_MAX_COUNT};
 
-/// Transmissions that are remembered; a power of two.
+/// The number of transmissions that are remembered; a power of two.
 const REMEMBERED: usize = 4_096;
-/// A transmission this far ahead of the newest is no transmission of our peer.
+/// A transmission number this far ahead of the newest one is invalid.
 const FARTHEST: i32 = 1 << 28;
 
-/// The fate of the latest transmissions, and the part of it that was reported.
+/// The outcomes of the latest transmissions, and the end of the part that was reported.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// The transmission after the newest one received.
+    /// The number after the newest transmission received.
     end: Seq32,
-    /// The fate of transmission `n` is bit `n % REMEMBERED`.
+    /// Bit `n % REMEMBERED` is set if transmission `n` arrived undamaged.
     arrived: Box<[u64; REMEMBERED / 64]>,
-    /// The transmissions that arrived damaged and are kept, at the same bits, if reports name them.
+    /// The transmissions that arrived damaged and are kept, at the same bits; `None` if they are
+    /// not reported.
     kept: Option<Box<[u64; REMEMBERED / 64]>>,
-    /// Ends of the last reports, oldest first: each report reaches back over two others, so that
-    /// two ACKs in a row may be lost without harm.
+    /// The ends of the last reports, oldest first. Each report covers the range of the two reports
+    /// before it, so the loss of two consecutive ACKs does no harm.
     reported: [Seq32; 3],
 }
 
 impl History {
-    /// An empty history; `tells_kept` is whether reports list packets that are kept damaged.
+    /// Creates an empty history. If `tells_kept` is set, reports list packets that are kept
+    /// damaged.
     pub(crate) fn new(tells_kept: bool) -> Self {
         let none = || Box::new([0; REMEMBERED / 64]);
         let kept = tells_kept.then(none);
         Self { end: Seq32(0), arrived: none(), kept, reported: [Seq32(0); 3] }
     }
 
-    /// Notes that transmission `order` was heard, so that all before it have arrived or never will.
-    /// Whether the number makes sense.
+    /// Records that transmission `order` was received, so all earlier ones have arrived or are
+    /// lost. Returns `false` if the number is invalid.
     pub(crate) fn hear(&mut self, order: Seq32) -> bool {
         let ahead = order.next().distance_from(self.end);
         if ahead > FARTHEST {
@@ -47,8 +49,8 @@ impl History {
         true
     }
 
-    /// Notes that transmission `order` arrived undamaged. If it was reported missing, the next
-    /// report reaches back to it.
+    /// Records that transmission `order` arrived undamaged. If it was reported missing before, the
+    /// next report covers it again.
     pub(crate) fn arrive(&mut self, order: Seq32) {
         if (1..=REMEMBERED as i32).contains(&self.end.distance_from(order)) {
             self.set(order, true);
@@ -58,7 +60,7 @@ impl History {
         }
     }
 
-    /// Notes that transmission `order` came damaged and is kept.
+    /// Records that transmission `order` arrived damaged and is kept.
     pub(crate) fn keep(&mut self, order: Seq32) {
         let is_remembered = (1..=REMEMBERED as i32).contains(&self.end.distance_from(order));
         if let Some(kept) = self.kept.as_mut().filter(|_| is_remembered) {
@@ -67,8 +69,8 @@ impl History {
         }
     }
 
-    /// The next report: its first transmission, the fates, and those that are kept, if it tells of
-    /// them. Whether more remains to be reported.
+    /// Returns the next report: its first transmission, the outcomes, the kept transmissions if
+    /// they are reported, and `true` if more remains to be reported.
     pub(crate) fn report(&mut self) -> (Seq32, Bitmap, Option<Bitmap>, bool) {
         let most = if self.kept.is_some() { KEPT_MAX_COUNT } else { ACK_MAX_COUNT };
         let unreported = self.end.distance_from(self.reported[2]).max(0) as usize;

@@ -1,6 +1,6 @@
-//! How long an overtaken transmission may still arrive: not at all on a pipe that keeps order. If a
-//! report shows that a transmission arrived after it had been declared lost, the sender waits as
-//! long from then on before it retransmits, as TCP does (RFC 8985, section 6.2, step 4).
+//! The time for which an overtaken transmission may still arrive; zero on a pipe that keeps order.
+//! If a transmission arrives after it was declared lost, the sender from then on waits as long
+//! before it retransmits, as in TCP (RFC 8985, section 6.2, step 4).
 
 use std::collections::VecDeque;
 
@@ -8,54 +8,56 @@ use windfall_base::seq::Seq32;
 use windfall_base::{Duration, Instant};
 use windfall_wire_link::pipe::Ack;
 
-/// Round trips with losses, and with nothing that came late, after which the sender waits no more.
+/// The number of round trips with losses but without late arrivals, after which the allowance is
+/// reset.
 const PERSISTENCE: u8 = 16;
-/// Transmissions that are remembered: the receiver remembers as many.
+/// The number of transmissions that are remembered, as many as at the receiver.
 const REMEMBERED: usize = 4_096;
-/// The time for which they are remembered once they count as lost.
+/// The time for which a transmission is remembered after it was declared lost.
 const LIFE: Duration = Duration::from_secs(2);
-/// The longest wait. The round trip is no measure of it: where many overtake, it is theirs.
+/// The longest allowance. It does not depend on the round-trip time, because reordering inflates
+/// that measurement.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A transmission that did not come in its turn.
+/// A transmission that was reported missing while a later one arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Overtaken {
     pub(crate) order: Seq32,
     pub(crate) seq: Seq32,
-    /// When it was first reported missing.
+    /// When the transmission was first reported missing.
     since: Instant,
-    /// The latest moment at which it counts as lost, if its packet has a lifetime.
+    /// The latest time at which it is declared lost, if its packet has a lifetime.
     latest: Option<Instant>,
-    /// It may still come. After the allowance it counts as lost.
+    /// It may still arrive. When the allowance is over, it is declared lost.
     is_awaited: bool,
 }
 
 impl Overtaken {
-    /// Returns when it counts as lost that is given such a time.
+    /// Returns when the transmission is declared lost for a given allowance.
     fn due(&self, allowance: Duration) -> Instant {
         let due = self.since + allowance;
         self.latest.map_or(due, |latest| latest.min(due))
     }
 }
 
-/// The transmissions that did not come in their turn, and the time that they are given.
+/// The overtaken transmissions, and the time for which they may still arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Reordering {
-    /// In the order of their numbers.
+    /// In order of transmission numbers.
     overtaken: VecDeque<Overtaken>,
     allowance: Duration,
     persists: u8,
-    /// When a loss last counted against the allowance.
+    /// When a loss last reduced the allowance.
     counted: Instant,
-    /// When the next of them counts as lost.
+    /// When the next transmission is declared lost.
     next_due: Option<Instant>,
-    /// That time has come.
+    /// The time `next_due` has passed.
     is_due: bool,
 }
 
 impl Reordering {
-    /// Notes that a transmission is missing, whose packet is not worth sending after `until`;
-    /// returns whether it may still come.
+    /// Records a missing transmission, whose packet is not worth sending after `until`. Returns
+    /// `true` if it may still arrive.
     pub(crate) fn miss(
         &mut self,
         now: Instant,
@@ -68,7 +70,7 @@ impl Reordering {
             };
             self.overtaken.remove(judged);
         }
-        // Half of the remaining time is for the retransmission, which may have to wait.
+        // Half of the remaining time is reserved for the retransmission, which may have to wait.
         let latest = until.map(|until| now + until.saturating_since(now) / 2);
         let has_time = latest.is_none_or(|latest| now < latest);
         let is_awaited = self.allowance > Duration::ZERO && has_time;
@@ -81,8 +83,8 @@ impl Reordering {
         is_awaited
     }
 
-    /// Removes the transmissions that a report shows to have arrived late; the report is the first
-    /// to cover those from `from` on.
+    /// Removes and returns the transmissions that arrived late according to a report. The report is
+    /// the first to cover transmissions from `from` on.
     pub(crate) fn take_late(&mut self, now: Instant, ack: &Ack, from: Seq32) -> Vec<Overtaken> {
         if self.overtaken.is_empty() {
             return Vec::new();
@@ -100,7 +102,7 @@ impl Reordering {
                 late.push(it);
             }
         }
-        // The receiver no longer waits for these: a copy of them has come.
+        // The receiver no longer waits for these packets: another copy has arrived.
         if self.next_due.is_some() || self.is_due {
             self.overtaken.retain(|it| {
                 let has_come = it.is_awaited && it.seq.is_before(ack.next);
@@ -113,7 +115,7 @@ impl Reordering {
         late
     }
 
-    /// Removes the transmissions that count as lost by now, oldest first.
+    /// Removes and returns the transmissions that are declared lost by now, oldest first.
     pub(crate) fn take_lost(
         &mut self,
         now: Instant,
@@ -137,7 +139,7 @@ impl Reordering {
         lost
     }
 
-    /// Returns the packets that may still come.
+    /// Returns the packets whose overtaken transmissions may still arrive.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Seq32> {
         self.overtaken.iter().filter(|it| it.is_awaited).map(|it| it.seq)
     }
@@ -150,13 +152,13 @@ impl Reordering {
         self.is_due |= self.next_due.take_if(|due| *due <= now).is_some();
     }
 
-    /// Lets overtaken transmissions take at least as much time from now on.
+    /// Raises the allowance to at least `time`.
     fn allow(&mut self, time: Duration) {
         self.allowance = self.allowance.max(time.min(LONGEST));
         self.persists = PERSISTENCE;
     }
 
-    /// Counts a loss against the allowance, once in a round trip.
+    /// Counts a loss against the allowance, at most once in a round trip.
     fn count_loss(&mut self, now: Instant, round_trip: Option<Duration>) {
         let round = round_trip.unwrap_or_default().max(self.allowance);
         if now.saturating_since(self.counted) < round {

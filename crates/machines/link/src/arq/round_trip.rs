@@ -1,15 +1,15 @@
-//! The retransmission timeout of the link, computed as TCP does it (RFC 6298, section 2).
+//! The retransmission timeout of the link, computed as in TCP (RFC 6298, section 2).
 
 use windfall_base::{Duration, SmoothedRtt};
 
-/// The timeout before anything has been measured.
+/// The timeout before the first measurement.
 const INITIAL: Duration = Duration::from_millis(200);
-/// The error that the estimate may have on a link whose time hardly varies.
+/// The margin above the estimate, for links whose round-trip time hardly varies.
 const MARGIN: Duration = Duration::from_millis(1);
-/// The longest wait between probes, unless one round trip takes longer.
+/// The maximum interval between probes, unless the round-trip time is longer.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// The round-trip time of a link, and the timeouts since the last measurement.
+/// The round-trip time of a link, and the number of timeouts since the last measurement.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrip {
     smoothed: SmoothedRtt,
@@ -22,7 +22,7 @@ impl RoundTrip {
         self.smoothed.mean().is_some()
     }
 
-    /// Returns the smoothed round trip, once measured.
+    /// Returns the smoothed round-trip time; `None` before the first measurement.
     pub(crate) fn mean(&self) -> Option<Duration> {
         self.smoothed.mean()
     }
@@ -32,7 +32,7 @@ impl RoundTrip {
         self.smoothed.sample(time);
     }
 
-    /// Notes that a report did not come in time.
+    /// Records that a report is overdue, and doubles the timeout.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }

@@ -1,4 +1,4 @@
-//! The sending half: window, repetition, giving up.
+//! The sender: window, retransmission, and drops.
 
 use std::collections::VecDeque;
 
@@ -12,31 +12,31 @@ use super::reordering::Reordering;
 use super::round_trip::RoundTrip;
 use crate::window::{Pulled, Window};
 
-/// On a link without rate and delay an attempt takes no time. One that lets nothing through must
-/// not hold time still, so after this number of attempts the link pauses.
+/// On a link without rate and delay an attempt takes no time. If nothing gets through, attempts at
+/// the same instant would never end. So the link pauses after this number of attempts.
 const ATTEMPTS_AT_ONCE: u32 = 16;
-/// Transmissions that are remembered in any case where no report comes back.
+/// The minimum number of transmissions that are remembered while no report arrives.
 const LEAST_FLIGHTS: usize = 16_384;
-/// The duration of the first pause. Each further one takes twice as long while nothing arrives.
+/// The duration of the first pause. Each following one is twice as long until a packet arrives.
 const PAUSE: Duration = Duration::from_micros(100);
-/// The longest pause: a link that is whole again is found so within this time.
+/// The longest pause: a link that works again is detected within this time.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
-/// Pauses without success after which one packet alone is tried: the others would fare as it does.
+/// The number of pauses without success after which only one packet is tried.
 const PATIENT: u32 = 2;
 
-/// Place `i` of the window: packet `base + i`.
+/// Entry `i` of the window: packet `base + i`.
 #[derive(Debug)]
 struct Place<P> {
     len: usize,
-    /// `None` once the packet is settled: acknowledged, given up, or sent for the only time.
+    /// `None` if the packet is settled: acknowledged, dropped, or sent for the only time.
     copy: Option<P>,
 }
 
-/// A transmission that has not been reported.
+/// A transmission in flight, which has not been reported.
 #[derive(Debug)]
 struct Flight {
     order: Seq32,
-    /// The packet; `None` for a probe.
+    /// The packet number; `None` for a probe.
     seq: Option<Seq32>,
     sent: Instant,
 }
@@ -51,30 +51,31 @@ pub(crate) struct Sender<F: Framer> {
     places: VecDeque<Place<F::Packet>>,
     /// Bytes of the packets in `places`.
     bytes: usize,
-    /// Packets not settled.
+    /// The number of packets that are not settled.
     open: usize,
-    /// Packets to repeat, or of which more is to be sent, in their order.
+    /// Packets to retransmit, or with more parts to send, in order.
     repeats: VecDeque<Seq32>,
-    /// The next transmission.
+    /// The number of the next transmission.
     order: Seq32,
-    /// Transmissions not yet reported, in order and without a gap.
+    /// The transmissions in flight, in order and without gaps.
     flights: VecDeque<Flight>,
-    /// The receiver must learn that it need not wait for packets before this one.
+    /// The sender has dropped packets before this one, so the receiver must not wait for them.
     pass_over: Seq32,
-    /// The first packet that the receiver still waits for, as it last said.
+    /// The first packet that the receiver still waits for, according to its last ACK.
     peer_next: Seq32,
-    /// The first transmission that announces the start of the window.
+    /// The first transmission that carries the current start of the window.
     told_from: Seq32,
     probe_due: bool,
-    /// The last transmission was one whose report should not be left to chance.
+    /// The last transmission was a retransmission or unmeasured, so a probe follows to get its
+    /// report.
     urgent: bool,
     round_trip: RoundTrip,
-    /// Transmissions that were overtaken and may still come.
+    /// The overtaken transmissions, which may still arrive.
     reordering: Reordering,
     timer: Option<Instant>,
-    /// Nothing is sent before then.
+    /// Nothing is sent before this time.
     paused: Option<Instant>,
-    /// Pauses since a packet last arrived.
+    /// The number of pauses since a packet last arrived.
     in_vain: u32,
 }
 
@@ -104,7 +105,7 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// Packets of which a copy is kept.
+    /// Returns the number of packets of which a copy is kept.
     pub(crate) fn held(&self) -> usize {
         self.open
     }
@@ -126,7 +127,8 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// The next frame with a packet: a retransmission, else a new one if the window is open.
+    /// Returns the next frame with a packet: a retransmission, or a new packet if the window is
+    /// open.
     pub(crate) fn poll_packet(
         &mut self,
         now: Instant,
@@ -154,7 +156,7 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// Takes a packet into the window.
+    /// Adds a packet to the window.
     fn begin(&mut self, pulled: Pulled) -> Seq32 {
         let packet = self.framer.begin(pulled);
         let seq = self.base + self.places.len() as u32;
@@ -165,7 +167,7 @@ impl<F: Framer> Sender<F> {
         seq
     }
 
-    /// The next probe.
+    /// Returns the next probe.
     pub(crate) fn poll_probe(&mut self, now: Instant) -> Option<Frame> {
         let untold = self.peer_is_behind() && self.told_from == self.order;
         let in_doubt = self.urgent && self.open > 0;
@@ -177,7 +179,7 @@ impl<F: Framer> Sender<F> {
         Some(Frame::control(header, trailer))
     }
 
-    /// Takes an ACK. Whether it makes sense.
+    /// Handles an ACK. Returns `false` if it is invalid.
     pub(crate) fn take_ack(
         &mut self,
         now: Instant,
@@ -205,7 +207,8 @@ impl<F: Framer> Sender<F> {
         {
             let is_told = !flight.order.is_before(ack.first);
             let reported = if !is_told {
-                // Its ACKs were lost: the receiver has the packets that it no longer waits for.
+                // Earlier ACKs were lost. The receiver has the packets for which it no longer
+                // waits.
                 let arrived = flight.seq.is_some_and(|seq| seq.is_before(ack.next));
                 if arrived { Reported::Whole } else { Reported::Lost }
             } else {
@@ -246,7 +249,7 @@ impl<F: Framer> Sender<F> {
         true
     }
 
-    /// Pauses if a packet was sent without success again and again while no time passed.
+    /// Pauses if a packet was sent repeatedly without success at the same instant.
     fn pause_after_many(&mut self, now: Instant, seq: Seq32) {
         let attempts = self.copy(seq).map_or(0, |copy| F::attempts(copy));
         let is_paused = self.paused.is_some_and(|until| now < until);
@@ -257,8 +260,8 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// Tells whether nothing has arrived for so long that one packet is tried for all, and that it
-    /// is under way.
+    /// Returns `true` if nothing has arrived for so long that only one packet is tried, and it is
+    /// in flight.
     fn awaits_trial(&self) -> bool {
         let is_open = |seq: Option<Seq32>| {
             let seq = seq.map(|seq| seq.distance_from(self.base));
@@ -270,7 +273,7 @@ impl<F: Framer> Sender<F> {
         self.in_vain >= PATIENT && under_way.any(is_open)
     }
 
-    /// Draws the consequences of the fate of one transmission of a packet.
+    /// Handles the outcome of one transmission of a packet.
     fn settle(
         &mut self,
         seq: Seq32,
@@ -311,7 +314,7 @@ impl<F: Framer> Sender<F> {
         self.forget(seq);
     }
 
-    /// Forgets the copy of a packet, and moves the window over everything settled.
+    /// Drops the copy of a packet, and advances the window over settled packets.
     fn forget(&mut self, seq: Seq32) {
         let place = seq.distance_from(self.base) as usize;
         if self.places.get_mut(place).and_then(|place| place.copy.take()).is_some() {
@@ -326,12 +329,12 @@ impl<F: Framer> Sender<F> {
         }
     }
 
-    /// The copy of packet `seq`, unless the packet is settled.
+    /// Returns the copy of packet `seq`; `None` if the packet is settled.
     fn copy(&mut self, seq: Seq32) -> Option<&mut F::Packet> {
         copy(&mut self.places, self.base, seq)
     }
 
-    /// Sends the next attempt of an open packet, or drops the packet if its lifetime has ended.
+    /// Sends the next attempt of a packet, or drops the packet if its lifetime has ended.
     fn transmit(
         &mut self,
         now: Instant,
@@ -361,7 +364,7 @@ impl<F: Framer> Sender<F> {
     }
 
     fn note_flight(&mut self, now: Instant, seq: Option<Seq32>) {
-        // Without ACKs, the records of packets that are sent once must not pile up.
+        // Without ACKs, the records of packets that are sent only once would accumulate.
         if self.flights.len() > 2 * self.window.packets.max(LEAST_FLIGHTS)
             && let Some(seq) = self.flights.front().map(|flight| flight.seq)
             && seq.is_none_or(|seq| self.copy(seq).is_none())
@@ -379,17 +382,18 @@ impl<F: Framer> Sender<F> {
         self.peer_next.is_before(self.pass_over) && self.peer_next.is_before(self.base)
     }
 
-    /// Expects the report of the last transmission, if anything depends on it.
+    /// Sets the timeout for the report of the last transmission, if a packet depends on it.
     fn set_timer(&mut self, now: Instant) {
         let depends = self.open > 0 || self.peer_is_behind();
         let last = self.flights.back().filter(|_| depends);
         let wait = self.round_trip.patience();
-        // A report has just come if it is overdue already; its successor is on the way.
+        // If the timeout has already passed when a report arrives, the next report is probably on
+        // its way.
         self.timer = last.map(|last| last.sent.saturating_add(wait).max(now + wait / 2));
     }
 }
 
-/// The copy of packet `seq` in a window that begins with `base`, unless the packet is settled.
+/// Returns the copy of packet `seq` in a window that begins with `base`; `None` if it is settled.
 fn copy<P>(places: &mut VecDeque<Place<P>>, base: Seq32, seq: Seq32) -> Option<&mut P> {
     let place = usize::try_from(seq.distance_from(base)).ok()?;
     places.get_mut(place)?.copy.as_mut()
