@@ -1,4 +1,4 @@
-//! Cutting packets that are too long for a link (RFC 791, section 3.2; RFC 8200, section 4.5).
+//! Fragmentation of packets that exceed a link's MTU (RFC 791, section 3.2; RFC 8200, section 4.5).
 
 use bytes::Bytes;
 use windfall_base::Payload;

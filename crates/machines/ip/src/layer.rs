@@ -22,13 +22,13 @@ use crate::reassembly::Reassembler;
 use crate::report::{ErrorReport, Problem};
 use crate::route::{RouteEntry, RoutingTable, SharedRoutes, is_group};
 
-/// Bytes of what a packet carries that lie in one slice with its headers: a transport header.
+/// The bytes of the payload that are in one slice with the IP headers: a transport header.
 const GATHERED: usize = 8;
 
 /// An interface as the internet layer knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IpInterfaceConfig {
-    /// The station's addresses on it; each makes a route to its network.
+    /// The station's addresses on the interface; each adds a route to its network.
     pub addresses: Vec<IpNet>,
     /// The longest packet that it takes, in bytes; less than 68 counts as 68.
     pub mtu: usize,
@@ -39,22 +39,22 @@ pub struct IpInterfaceConfig {
 pub struct IpConfig {
     /// Its interfaces, in the order of their ports.
     pub interfaces: Vec<IpInterfaceConfig>,
-    /// Routes beside those to the networks of the interfaces.
+    /// Routes in addition to those to the networks of the interfaces.
     pub routes: Vec<RouteEntry>,
-    /// Routes that it shares with others; those above have precedence for the same network.
+    /// Routes that several stations share; the routes above have precedence for the same network.
     pub shared: Option<SharedRoutes>,
-    /// Passes on packets for others.
+    /// Forwards packets for other stations.
     pub forwarding: bool,
     /// The hop limit of packets that originate here.
     pub hop_limit: u8,
-    /// The time that the first fragment of a packet waits for the last (RFC 1122, section 3.3.2: 60
-    /// s to 120 s; RFC 8200, section 4.5: 60 s).
+    /// The time from the first fragment of a packet to arrive until reassembly is abandoned (RFC
+    /// 1122, section 3.3.2: 60 s to 120 s; RFC 8200, section 4.5: 60 s).
     pub reassembly_timeout: Duration,
     /// The memory that waiting fragments may take, in bytes.
     pub reassembly_bytes: usize,
-    /// ICMP errors that may be sent at once.
+    /// The number of ICMP errors that may be sent in a burst.
     pub error_burst: u64,
-    /// One more ICMP error may be sent every so often (RFC 4443, section 2.4 f).
+    /// The interval after which one more ICMP error may be sent (RFC 4443, section 2.4 f).
     pub error_interval: Duration,
 }
 
@@ -83,7 +83,7 @@ pub struct Outbound<'a> {
     pub protocol: Protocol,
     /// The ECN field: whether routers may mark the packet instead of dropping it.
     pub ecn: Ecn,
-    /// The header of what it carries, checksum and all.
+    /// The transport header, with its checksum.
     pub header: &'a [u8],
     /// The data after that header.
     pub data: Bytes,
@@ -94,7 +94,7 @@ pub struct Outbound<'a> {
 pub enum Upward {
     /// The content of a packet.
     Datagram(IpDatagram),
-    /// News of a packet that was sent from here.
+    /// An ICMP error about a packet that was sent from here.
     Report(ErrorReport),
 }
 
@@ -256,7 +256,7 @@ impl Layer {
         }
     }
 
-    /// Takes a packet that came in by `interface`.
+    /// Processes a packet received on `interface`.
     pub fn handle_input(&mut self, now: Instant, interface: usize, frame: Frame) {
         self.taken += 1;
         let Frame { payload, tag, parts, .. } = frame;
@@ -265,16 +265,17 @@ impl Layer {
         self.make_room(now);
     }
 
-    /// Takes a packet that the host wants sent.
+    /// Sends a packet of the host.
     ///
     /// # Errors
-    /// If no route leads to its destination, which counts as a drop, or IP cannot carry it.
+    /// If no route leads to the destination, which counts as a drop, or the packet is longer than
+    /// IP permits.
     pub fn handle_send(&mut self, now: Instant, packet: Outbound<'_>) -> Result<(), IpSendError> {
         self.send(now, packet)
     }
 
-    /// Learns the path MTU from a report of a packet that was too big. The caller has checked that
-    /// the packet was in flight; the layer itself knows that only for protocols other than TCP.
+    /// Updates the path MTU by a Packet Too Big report. The caller has checked that the packet was
+    /// in flight; the layer itself can check this only for protocols other than TCP.
     pub fn learn_path_mtu(&mut self, now: Instant, report: &ErrorReport) {
         let Some(Problem::TooBig { mtu }) = report.problem else { return };
         let to = report.addresses.dst();
@@ -288,7 +289,7 @@ impl Layer {
         self.make_room(now);
     }
 
-    /// Reports by ICMP that `datagram` could not be handed on, and counts it as dropped.
+    /// Reports by ICMP that `datagram` could not be delivered, and counts it as dropped.
     pub fn handle_refusal(
         &mut self,
         now: Instant,
@@ -300,15 +301,15 @@ impl Layer {
         self.refuse(now, datagram, reason);
     }
 
-    /// Counts `datagram`, which was polled and could not be handed on, as dropped.
+    /// Counts `datagram`, which was polled but could not be delivered, as dropped.
     pub fn refuse(&mut self, now: Instant, datagram: &IpDatagram, reason: DropReason) {
-        // Polling it counted it as given.
+        // Polling has counted it as delivered.
         self.given -= 1;
         self.discard(now, datagram.tag, datagram.size, reason);
     }
 
-    /// Returns the next packet to put on an interface; call until `None`. One that came damaged
-    /// and is passed on stays marked.
+    /// Returns the next packet to put on an interface; call until `None`. A damaged packet that is
+    /// forwarded stays marked as damaged.
     pub fn poll_transmit(&mut self) -> Option<(usize, Frame)> {
         let packet = self.transmit.pop_front()?;
         self.given += 1;
@@ -331,7 +332,7 @@ impl Layer {
         self.events.pop_front()
     }
 
-    /// Returns when fragments are given up next.
+    /// Returns the time of the next reassembly timeout.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         self.reassembler.deadline().map(|deadline| (deadline, "reassembly"))
@@ -370,8 +371,8 @@ impl Layer {
         Some(self.config.interfaces[interface].mtu)
     }
 
-    /// Returns the interface for packets that start here. Those to a [group](is_group) leave, where
-    /// no route names it, by the first interface with an address of their family.
+    /// Returns the interface for packets that start here. Packets to a [group](is_group) without a
+    /// route leave by the first interface with an address of their family.
     fn interface_towards(&self, destination: IpAddr) -> Option<usize> {
         self.routes.lookup(destination).or_else(|| {
             let is_of_family = |prefix: &IpNet| prefix.addr().is_ipv4() == destination.is_ipv4();
@@ -412,7 +413,7 @@ impl Layer {
         self.note(now, IpEventKind::Dropped { tag, reason, len });
     }
 
-    /// Gives up fragments whose time is over or whose room is needed.
+    /// Abandons fragments whose time is over or whose memory is needed.
     fn make_room(&mut self, now: Instant) {
         while let Some(abandoned) = self.reassembler.abandon(now) {
             self.abandon(now, abandoned, DropReason::Reassembly);

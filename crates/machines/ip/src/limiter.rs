@@ -1,4 +1,4 @@
-//! A token bucket: how often something may be done.
+//! A token bucket, which limits the rate of ICMP errors.
 
 use windfall_base::{Duration, Instant};
 

@@ -17,9 +17,9 @@ const CAPACITY: usize = 1024;
 const LEAST_AT_ONCE: usize = 576;
 /// Packets that were sent lately and are remembered.
 const REMEMBERED: usize = 1024;
-/// The beginning of what a packet carries that each report of it quotes, in bytes (RFC 792).
+/// The bytes of the payload that every ICMP error quotes (RFC 792).
 const QUOTED: usize = 8;
-/// MTUs that occur, for routers that do not say theirs (RFC 1191, section 7).
+/// The plateau table, for routers that do not state their MTU (RFC 1191, section 7).
 const PLATEAUS: [usize; 11] =
     [65_535, 32_000, 17_914, 8_166, 4_352, 2_002, 1_492, 1_006, 508, 296, 68];
 
@@ -34,7 +34,7 @@ impl PathMtus {
     /// nothing is.
     #[must_use]
     pub(crate) fn get(&self, now: Instant, destination: IpAddr, link: usize) -> usize {
-        // Nearly always nothing was learned, and nothing needs looking up.
+        // The table is nearly always empty, and no lookup is needed.
         if self.known.is_empty() {
             return link;
         }
@@ -44,8 +44,8 @@ impl PathMtus {
         }
     }
 
-    /// Learns that a packet of `len` bytes to `destination` was too long for a link of `mtu` bytes,
-    /// 0 if unsaid; gives the value to use from now on if that is a smaller one than before.
+    /// Processes the report that a packet of `len` bytes to `destination` was too long for a link
+    /// of `mtu` bytes; 0 if unstated. Returns the new path MTU if it is smaller than before.
     ///
     /// A message never raises an estimate, and never lowers it below the minimum MTU of a link.
     /// Over IPv4 it takes two messages to go below what every host receives.

@@ -1,4 +1,4 @@
-//! Putting fragments together, in bounded memory and time (RFC 1122, 8200, 5722).
+//! Reassembly of fragments, in bounded memory and time (RFC 1122, 8200, 5722).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,10 +72,10 @@ pub(crate) enum ReassemblyOutcome {
     Complete(Whole),
     /// It was there already.
     Duplicate,
-    /// It contradicts the others, and all of them are given up; what follows of its packet will be
-    /// too (RFC 5722, section 4).
+    /// It overlaps or contradicts others, so all fragments of its packet are dropped, and so will
+    /// be later ones (RFC 5722, section 4).
     Contradiction(Abandoned),
-    /// Others follow, yet its length is no multiple of eight.
+    /// It is not the last fragment, but its length is no multiple of eight.
     OddLength,
     /// It reaches beyond the longest packet that there can be.
     TooLong,
@@ -85,11 +85,12 @@ pub(crate) enum ReassemblyOutcome {
 struct Assembly {
     deadline: Instant,
     pieces: BTreeMap<usize, Piece>,
-    /// Bytes of data there.
+    /// The bytes of data that have arrived.
     have: usize,
-    /// Bytes of data in all, known after the last fragment has arrived.
+    /// The length of the whole data, known after the last fragment has arrived.
     total: Option<usize>,
-    /// Contradictory fragments came; nothing of this packet is believed until the time is over.
+    /// Fragments overlapped or contradicted each other; all fragments of this packet are dropped
+    /// until its time is over.
     poisoned: bool,
 }
 
@@ -171,8 +172,8 @@ impl Reassembler {
         ReassemblyOutcome::Held
     }
 
-    /// Gives up the packet that has waited longest, if its time is over or room is needed; call
-    /// until `None`.
+    /// Abandons the oldest incomplete packet, if its time is over or memory is needed; call until
+    /// `None`.
     pub(crate) fn abandon(&mut self, now: Instant) -> Option<Abandoned> {
         let (deadline, key) = *self.deadlines.first()?;
         if now < deadline && self.used <= self.capacity {

@@ -10,7 +10,7 @@ use windfall_wire_net::{
 /// The longest IPv4 error message, in bytes (RFC 1812, section 4.3.2.3).
 const MAX_V4: usize = 576;
 
-/// Why a packet could not go on.
+/// The reason for which a packet could not be forwarded or delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// No route leads to its destination.
@@ -32,7 +32,7 @@ pub enum Problem {
     Parameter {
         /// The kind of fault.
         fault: HeaderFault,
-        /// The byte of the packet at which it does not.
+        /// The offset of the faulty byte in the packet.
         pointer: usize,
     },
 }
@@ -51,7 +51,7 @@ pub enum HeaderFault {
 /// An ICMP error that arrived, about a packet that was sent from here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReport {
-    /// From and to whom the packet went that it is about.
+    /// The source and the destination of the packet that the error is about.
     pub addresses: Addresses,
     /// The protocol of that packet.
     pub protocol: Protocol,
@@ -94,10 +94,10 @@ pub(crate) fn may_report(packet: &IpPacket<'_>, problem: Problem) -> bool {
             }
         }
     }
-    // A packet whose headers cannot be walked cannot be an error message that anyone has sent.
+    // A packet whose header chain is invalid cannot be an ICMP error.
     let Ok(carried) = packet.carried() else { return true };
     if carried.fragment && carried.fragment_offset > 0 {
-        // Over IPv6 they may be reported on, but it is unknown whether it is an error's fragment.
+        // Over IPv6 a later fragment may be reported, but it may belong to an ICMP error.
         return matches!(packet, IpPacket::V6(_)) && carried.protocol != Protocol::ICMPV6;
     }
     // A message too short to show its type might be an error.

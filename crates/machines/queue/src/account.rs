@@ -1,4 +1,5 @@
-//! The effort and the outcome that a flow has had of a link.
+//! The effort and the outcome of a flow on a link: the cost of its attempts, and the cost of its
+//! delivered packets without errors.
 
 use crate::scheduler::Service;
 use crate::share::{Demand, Region};
@@ -16,7 +17,7 @@ pub struct Account {
 
 /// The weight of one attempt in the means of a flow.
 const MEMORY: f64 = 0.02;
-/// An error rate below this is the rounding of the means, and none.
+/// An error rate below this value is a rounding error of the means, and counts as 0.
 const ROUNDING: f64 = 1e-12;
 
 impl Account {
@@ -34,7 +35,7 @@ impl Account {
     }
 
     /// The recent error rate, 0..=1: the share of the effort of about the last fifty attempts that
-    /// failed. It is learned from attempts alone.
+    /// failed. It is measured from attempts only.
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         let Service { effort, outcome } = self.recent;
@@ -42,14 +43,14 @@ impl Account {
         if rate < ROUNDING { 0.0 } else { rate }
     }
 
-    /// Adds the account of the same flow elsewhere.
+    /// Adds the account of the same flow on another link.
     pub fn join(&mut self, other: &Self) {
         self.total = self.total.plus(other.total);
         self.recent = self.recent.plus(other.recent);
         self.lag += other.lag;
     }
 
-    /// The region in which a flow of this power factor is by its recent error rate.
+    /// Returns the region of a flow with this power factor, by its recent error rate.
     #[must_use]
     pub fn region(&self, power_factor: f64) -> Region {
         Demand { weight: 1.0, power_factor, error_rate: self.error_rate() }.region()

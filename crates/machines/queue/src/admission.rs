@@ -11,7 +11,7 @@ pub struct Reservation {
     pub power_factor: f64,
 }
 
-/// The classes of section 6.5 of the paper, by the throughput that a flow asks for.
+/// The classes of section 6.5 of the paper, by the throughput that a flow requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowClass {
     /// Up to 64 kb/s: worth three times its link time.
@@ -23,7 +23,7 @@ pub enum FlowClass {
 }
 
 impl FlowClass {
-    /// The class of a flow that reserves `rate`, or nothing.
+    /// Returns the class of a flow that reserves `rate`; `None` is best effort.
     //= S3.35
     #[must_use]
     pub fn of(rate: Option<Rate>) -> Self {
@@ -34,7 +34,7 @@ impl FlowClass {
         }
     }
 
-    /// The power factor that the paper suggests for the class.
+    /// Returns the power factor that the paper suggests for the class.
     //= S3.35
     #[must_use]
     pub const fn power_factor(self) -> f64 {
@@ -46,7 +46,8 @@ impl FlowClass {
     }
 }
 
-/// The power factor that keeps a flow whole up to an error rate: 1 / (1 − Eᶜ).
+/// Returns the power factor with which a flow keeps its full outcome up to an error rate: 1 / (1 −
+/// Eᶜ).
 ///
 /// `None` if the error rate is not in 0..1: no finite effort makes up for losing everything.
 //= S3.35
@@ -58,7 +59,7 @@ pub fn power_factor_for(error_rate: f64) -> Option<f64> {
 /// Why a reservation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The power factor is none.
+    /// The power factor is invalid.
     #[error("power factor {0}: it must be 1 (100 %) or more")]
     PowerFactor(f64),
     /// The error-free link is too slow for all reservations.
@@ -108,7 +109,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Nothing is promised yet.
+    /// Creates an account without reservations.
     ///
     /// With `overcommit` reservations are only counted, never refused for their sum; the paper's
     /// own Figure 11 needs it (S3.46).
@@ -123,13 +124,12 @@ impl Admission {
         Self { available: (1.0 - share).clamp(0.0, 1.0), ..self }
     }
 
-    /// Admits a reserved flow and gives its weight, a fraction of the link, which without errors
-    /// carries `link` of this flow's packets.
+    /// Admits a reserved flow and returns its weight, a fraction of the link. `link` is the
+    /// error-free rate of the link for packets of this flow.
     ///
     /// # Errors
-    /// If the sum of reservations would exceed what there is of the link, without errors (Σ Wᵢ ≤ 1)
-    /// or when all reserved flows are at their limit (Σ Wᵢ Pᵢ ≤ 1), and overcommitment was not
-    /// asked for.
+    /// If overcommitment is not permitted, and the reservations would exceed the capacity of the
+    /// link: without errors (Σ Wᵢ > 1), or with all reserved flows at their limit (Σ Wᵢ Pᵢ > 1).
     //= S3.33
     //= S3.46
     pub fn admit(&mut self, link: Rate, flow: Reservation) -> Result<f64, Refusal> {
@@ -153,29 +153,29 @@ impl Admission {
         Ok(wanted)
     }
 
-    /// The fraction of the error-free link that is reserved.
+    /// Returns the reserved fraction of the error-free link.
     #[must_use]
     pub fn reserved(&self) -> f64 {
         self.reserved
     }
 
-    /// The fraction of the link that the reserved flows can take at worst, Σ Wᵢ Pᵢ.
+    /// Returns the fraction of the link that the reserved flows can use at worst, Σ Wᵢ Pᵢ.
     #[must_use]
     pub fn worst_case(&self) -> f64 {
         self.worst
     }
 
-    /// Tells whether more is promised than the link can keep at worst.
+    /// Returns whether the reservations exceed the capacity of the link at worst.
     #[must_use]
     pub fn is_overcommitted(&self) -> bool {
         is_overcommitted(1.0 - self.available + self.worst)
     }
 }
 
-/// Tells whether these fractions of a link sum up to more than all of it.
+/// Returns whether a sum of fractions exceeds the capacity of a link.
 #[must_use]
 pub fn is_overcommitted(sum: f64) -> bool {
-    // A sum that is exactly the link must not count as more for the rounding of its parts.
+    // Rounding errors of the parts must not make an exact sum exceed the capacity.
     sum > 1.0 + 1e-9
 }
 

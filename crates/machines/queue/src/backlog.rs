@@ -1,11 +1,11 @@
-//! How many packets each flow has.
+//! The number of queued packets of each flow.
 
-/// Packets of each flow, counted.
+/// The packet count of each flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backlog(Vec<u32>);
 
 impl Backlog {
-    /// Adds a flow without packets and gives its number.
+    /// Adds a flow without packets and returns its number.
     pub(crate) fn add(&mut self) -> usize {
         self.0.push(0);
         self.0.len() - 1

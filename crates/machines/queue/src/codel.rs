@@ -1,10 +1,10 @@
-//! Controlled delay: drops at the head while packets have waited too long for too long (RFC 8289).
+//! Controlled delay (RFC 8289): drops at the head while the sojourn time stays above the target.
 
 use windfall_base::{Duration, Instant};
 
 use crate::management::CodelConfig;
 
-/// With this number of bytes left there is no queue to speak of: the longest packet of an Ethernet.
+/// Up to this backlog there is no standing queue: one Ethernet frame (MAXPACKET of RFC 8289).
 const LONGEST_PACKET: usize = 1_514;
 /// A new dropping state soon after the last one, in intervals, continues the count of that one.
 const RECENT: u64 = 16;
@@ -13,15 +13,17 @@ const RECENT: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codel {
     config: CodelConfig,
-    /// When the delay will have been above the target for an interval, while it is.
+    /// The time at which the sojourn time will have been above the target for an interval; `None`
+    /// while it is below.
     first_above: Option<Instant>,
     dropping: bool,
     /// The time of the next drop.
     drop_next: Instant,
-    /// Drops since this phase began.
+    /// The number of drops in this dropping state.
     count: u32,
     last_count: u32,
-    /// The last packet was dropped: the next drop is set once its successor has waited too long.
+    /// The last packet was dropped. The next drop is scheduled if the sojourn time of its successor
+    /// is above the target.
     has_dropped: bool,
 }
 
@@ -43,14 +45,14 @@ impl Codel {
         self.config
     }
 
-    /// Nothing waits any more.
+    /// Notes that the queue is empty.
     pub(crate) fn run_empty(&mut self) {
         self.first_above = None;
         self.dropping = false;
         self.has_dropped = false;
     }
 
-    /// Decides whether the packet that leaves now, after `wait`, signals congestion to its sender;
+    /// Returns whether to drop or mark the packet that leaves now. `wait` is its sojourn time, and
     /// `left` bytes stay in the queue.
     pub(crate) fn judge(&mut self, now: Instant, wait: Duration, left: usize) -> bool {
         let above = self.is_above(now, wait, left);
@@ -76,7 +78,7 @@ impl Codel {
         true
     }
 
-    /// Tells whether the delay has been above the target for an interval.
+    /// Returns whether the sojourn time has been above the target for an interval.
     fn is_above(&mut self, now: Instant, wait: Duration, left: usize) -> bool {
         if wait < self.config.target || left <= LONGEST_PACKET {
             self.first_above = None;
@@ -86,7 +88,7 @@ impl Codel {
         now >= first_above
     }
 
-    /// Begins a phase of drops.
+    /// Enters the dropping state.
     fn begin(&mut self, now: Instant) {
         self.dropping = true;
         let since = self.count.saturating_sub(self.last_count);
@@ -97,7 +99,8 @@ impl Codel {
         self.last_count = self.count;
     }
 
-    /// The control law: drops come closer with the square root of their number.
+    /// The control law of RFC 8289: the interval between drops shrinks with the square root of
+    /// their count.
     fn after(&self, time: Instant) -> Instant {
         let gap = self.config.interval.as_nanos() as f64 / f64::from(self.count).sqrt();
         time + Duration::from_nanos(gap as u64)

@@ -1,9 +1,8 @@
-//! The outcome that flows could expect of a link without errors, for every discipline (S3.25).
+//! The outcome that each flow could expect on a link without errors, for every discipline (S3.25).
 //!
-//! Time that a link spends on packets would, without errors, bring something to each flow that has
-//! packets, and to each the share that the discipline gives it. That is what a busy flow may
-//! expect. A flow that is soon done with all its packets could expect no more than them, however
-//! many attempts they took: it asked for nothing else.
+//! Without errors, the busy time of the link would be shared among the backlogged flows as the
+//! discipline says. This share is the expectation of a busy flow. The expectation of a flow that
+//! empties its queue soon is limited to its own packets, however many attempts they took.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +11,10 @@ use windfall_base::{Duration, Instant};
 use crate::discipline::{Discipline, Measure, Sharing};
 use crate::scheduler::FlowConfig;
 
-/// A flow that has packets for as long without a break is limited by the link.
+/// A flow that is backlogged for this time without a break counts as limited by the link.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// Counters of the link that a busy flow is measured against.
+/// Counters of the link that the expectation of a busy flow is derived from.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clocks {
     /// All time that was spent on packets.
@@ -38,8 +37,8 @@ struct Claimant {
     /// When it last began to have packets, and the counters then.
     since: Instant,
     clocks: Clocks,
-    /// Since then: link time of what arrived and of what was given up, and all link time while it
-    /// came first.
+    /// Since then: the link time of delivered packets, that of abandoned ones, and all link time
+    /// while the flow had priority.
     outcome: f64,
     lost: f64,
     first: f64,
@@ -130,7 +129,7 @@ impl Expectations {
         self.clocks.outcome += ideal;
         let claimant = &mut self.flows[flow];
         claimant.packet = ideal;
-        // A packet that arrives after the last one was taken was asked for as well.
+        // A packet that is delivered after the queue has emptied was offered by the flow as well.
         *if claimant.packets > 0 { &mut claimant.outcome } else { &mut claimant.expected } += ideal;
     }
 
@@ -176,7 +175,7 @@ impl Expectations {
         }
         match self.discipline.sharing {
             Sharing::ByRank => *first,
-            // Packets keep their order: all flows would be faster alike.
+            // FIFO: without errors all flows would be faster by the same factor.
             Sharing::ByArrival => {
                 let effort = self.clocks.effort - clocks.effort;
                 let all = self.clocks.outcome - clocks.outcome;

@@ -11,7 +11,7 @@ use crate::management::FairConfig;
 use crate::single::{Control, SingleQueue};
 use crate::waiting::{Inspect, Join, QueueVerdict, Waiting};
 
-/// Queues of flows, of which those that have just begun come first.
+/// The queues of flows; new flows are served before old ones (RFC 8290, section 4.2).
 #[derive(Debug)]
 pub(crate) struct FairQueue {
     flows: Vec<Flow>,
@@ -29,15 +29,15 @@ pub(crate) struct FairQueue {
 #[derive(Debug)]
 struct Flow {
     queue: SingleQueue,
-    /// Bytes that it may send before its turn is over.
+    /// The credits of the flow in bytes, that is its deficit counter.
     deficit: i64,
-    /// It stands in one of the two lists.
+    /// The flow is in one of the two lists.
     is_listed: bool,
 }
 
 impl FairQueue {
     pub(crate) fn new(config: FairConfig, limits: Limits, inspect: Inspect) -> Self {
-        // The whole has the limits, not each flow.
+        // The limits apply to the whole, not to each flow.
         let flow = |_| Flow {
             queue: SingleQueue::new(limits, inspect, Control::Codel(Codel::new(config.codel))),
             deficit: 0,
@@ -55,8 +55,8 @@ impl FairQueue {
         }
     }
 
-    /// Takes a packet; while there is no room, the longest queue gives up its head
-    /// (RFC 8290, section 4.1.3).
+    /// Enqueues a packet; while there is no room, the longest queue drops its head (RFC 8290,
+    /// section 4.1.3).
     pub(crate) fn push(&mut self, now: Instant, frame: Frame) -> Join {
         let len = frame.payload.len();
         if !self.limits.can_hold(len) {
@@ -82,19 +82,20 @@ impl FairQueue {
         Join::after(displaced)
     }
 
-    /// Ends all turns: nothing waits, so no flow has anything to make good.
+    /// Resets all flows, because the queue is empty.
     ///
-    /// A link finds out here as well if it asks only while packets wait, unlike a card of a kernel.
+    /// A simulated link polls only while packets wait. A kernel's driver would poll the empty queue
+    /// too, so this method does what that poll would do.
     fn run_empty(&mut self, now: Instant) {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = &mut self.flows[place];
             flow.is_listed = false;
-            // Its control learns that it is empty.
+            // Tells the CoDel state of the flow that its queue is empty.
             let _ = flow.queue.pop(now);
         }
     }
 
-    /// Takes the head of the queue with most bytes; packets without any count by their number.
+    /// Removes the head of the queue with most bytes; empty packets count by their number.
     fn take_from_longest(&mut self) -> Option<Waiting> {
         let longest =
             self.flows.iter_mut().max_by_key(|flow| (flow.queue.bytes(), flow.queue.len()))?;
@@ -104,7 +105,7 @@ impl FairQueue {
         })
     }
 
-    /// Gives the next packet, and its fate (RFC 8290, section 4.2).
+    /// Dequeues the next packet, and whether CoDel drops or marks it (RFC 8290, section 4.2).
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting> {
         if self.len == 0 {
             self.run_empty(now);
@@ -123,7 +124,8 @@ impl FairQueue {
             }
             let Some(head) = flow.queue.pop(now) else {
                 list.pop_front();
-                // A new flow has a turn among the old ones before it may be new again.
+                // A new flow moves to the old list first, so that it cannot be new all the time
+                // (RFC 8290, section 4.2).
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(place);
                 } else {

@@ -1,4 +1,4 @@
-//! In which order one station sends its packets.
+//! Packet queues, active queue management and schedulers of one station.
 //!
 //! The flow below a queue is a pull: a link with air time asks a [`Scheduler`] whose turn it is,
 //! and takes the head of that flow's queue.

@@ -25,15 +25,16 @@ use datagram::Arrival;
 use sockets::{Kind, Sockets};
 use streams::Streams;
 
-/// The part of a socket's buffer that a received datagram takes besides its data, in bytes.
+/// The bytes that a received datagram is charged in a socket's buffer besides its data.
 const OVERHEAD: usize = 256;
 
 /// The configuration of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostConfig {
-    /// Its interfaces, addresses, routes; whether it forwards. Port *i* is interface *i*.
+    /// The interfaces, addresses and routes, and whether the host forwards. Port *i* is interface
+    /// *i*.
     pub internet: windfall_ip::IpConfig,
-    /// The capacity of each socket for what waits for its application, in bytes.
+    /// The capacity of each socket's receive buffer, in bytes.
     pub receive_buffer: usize,
     /// The settings of its TCP; the segment size follows from the interfaces.
     pub tcp: windfall_tcp::TcpConfig,
@@ -70,7 +71,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The host that `config` describes.
+    /// Creates the host that `config` describes.
     #[must_use]
     pub fn new(config: HostConfig, seed: Seed) -> Self {
         Self {
@@ -137,7 +138,7 @@ impl Host {
         self.drain(now);
     }
 
-    /// The next event for an application; call until `None`.
+    /// Returns the next event for an application; call until `None`.
     pub fn poll_socket_event(&mut self) -> Option<(AppId, SocketEvent)> {
         let (app, event) = self.to_apps.pop_front()?;
         if let SocketEvent::Received { socket, data, .. } = &event {
@@ -147,23 +148,23 @@ impl Host {
         Some((app, event))
     }
 
-    /// The next thing that happened; call until `None`.
+    /// Returns the next event; call until `None`.
     pub fn poll_event(&mut self) -> Option<HostEvent> {
         self.events.pop_front()
     }
 
-    /// The steps of TCP's processing taken so far, by connections that are gone too.
+    /// Returns the number of TCP processing steps so far, including those of closed connections.
     #[must_use]
     pub fn tcp_operations(&self) -> windfall_tcp::Operations {
         self.streams.operations()
     }
 
-    /// The connections of its streams, for their statistics.
+    /// Returns the TCP connections of the stream sockets, for their statistics.
     pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
         self.streams.connections()
     }
 
-    /// The connection behind a stream socket, if it has one.
+    /// Returns the TCP connection of a stream socket, if it has one.
     #[must_use]
     pub fn connection(&self, app: AppId, socket: SocketId) -> Option<&windfall_tcp::Connection> {
         self.streams.connection((app, socket))
@@ -180,7 +181,7 @@ impl Host {
         ledger
     }
 
-    /// Sends a datagram, and tells the application if that fails.
+    /// Sends a datagram, and reports a failure to the application.
     fn send_or_fail(
         &mut self,
         now: Instant,
@@ -195,7 +196,7 @@ impl Host {
         }
     }
 
-    /// Sends a datagram; with a coverage of its own, or that of the socket.
+    /// Sends a datagram with the given checksum coverage, or with that of the socket.
     fn send(
         &mut self,
         now: Instant,
@@ -245,7 +246,7 @@ impl Host {
         }
     }
 
-    /// Takes everything that the internet layer has for the host.
+    /// Processes everything that the internet layer passes up to the host.
     fn drain(&mut self, now: Instant) {
         loop {
             while let Some(upward) = self.layer.poll_upward() {
@@ -262,7 +263,8 @@ impl Host {
             let windfall_tcp::TcpTransmit { addresses, ecn, header, data } = transmit;
             let protocol = Protocol::TCP;
             let packet = Outbound { addresses, protocol, ecn, header: &header, data };
-            // Without a route the layer counts it as dropped, and the timers of TCP do the rest.
+            // Without a route the internet layer counts the segment as dropped, and TCP retransmits
+            // it.
             let _ = self.layer.handle_send(now, packet);
         }
         while let Some(event) = self.layer.poll_event() {
@@ -271,7 +273,7 @@ impl Host {
     }
 
     //= S0.5
-    /// Hands a datagram to the socket that it is for, or drops it for the first reason found.
+    /// Delivers a datagram to its socket, or drops it for the first reason found.
     fn receive(&mut self, now: Instant, mut datagram: IpDatagram) {
         if datagram.protocol == Protocol::TCP {
             if let Err(reason) = self.streams.receive(now, &mut datagram) {
@@ -325,7 +327,7 @@ impl Host {
         self.to_apps.push_back((app, SocketEvent::Received { socket, from, data, damage }));
     }
 
-    /// Tells a socket the fate of a packet that it sent.
+    /// Reports an ICMP error to the socket that sent the packet.
     fn tell(&mut self, now: Instant, report: &ErrorReport) {
         if report.protocol == Protocol::TCP {
             if self.streams.tell(now, report) {
@@ -335,7 +337,7 @@ impl Host {
         }
         let error = match report.problem {
             Some(Problem::NoPort | Problem::NoProtocol) => SocketError::PortClosed,
-            // The internet layer has learned from it, and the next packet will fit.
+            // The internet layer has updated the path MTU, and the next packet will fit.
             Some(Problem::TooBig { .. } | Problem::Reassembly) => return,
             Some(Problem::NoRoute | Problem::HopLimit) => SocketError::Unreachable,
             Some(Problem::Parameter { .. }) | None => return,

@@ -1,4 +1,4 @@
-//! How an application speaks to its host: commands down, events up, no sockets of a system.
+//! The interface between an application and its simulated host: commands down, events up.
 //!
 //! A host takes the [`SocketCommand`]s of an [`Application`] and answers by [`SocketEvent`]s.
 

@@ -155,7 +155,7 @@ impl Layer {
         });
     }
 
-    /// Answers a packet whose extension headers lead nowhere (RFC 8200, section 4.2).
+    /// Rejects a packet with an unrecognized extension header or option (RFC 8200, section 4.2).
     fn refuse_walk(&mut self, now: Instant, transit: &Transit, error: WalkError) {
         let at = |offset: usize| ipv6::HEADER_LEN + offset;
         let parameter = |fault, offset| Problem::Parameter { fault, pointer: at(offset) };
@@ -344,7 +344,7 @@ impl Layer {
     }
 }
 
-/// A packet for another station, or a fragment of it; that it is damaged stays known.
+/// Returns the frame of a forwarded packet or fragment, which stays marked if it is damaged.
 fn passed_on(payload: Payload, is_damaged: bool) -> Frame {
     let mut frame = Frame::packet(payload);
     if is_damaged {
@@ -395,7 +395,7 @@ fn gather_header(payload: &mut Payload) {
     }
 }
 
-/// Takes a hop from a packet's hop limit, in a copy of its header only.
+/// Decrements the hop limit of a packet. Only its header is copied.
 fn take_hop(payload: Payload) -> Payload {
     let (mut head, body) = payload.into_parts();
     let header_len = match IpPacket::new(&head) {
@@ -414,7 +414,7 @@ fn take_hop(payload: Payload) -> Payload {
     Payload::new(start.freeze(), body)
 }
 
-/// Returns whether packets with these addresses may leave their network at all.
+/// Returns whether packets with these addresses may be forwarded at all.
 fn may_pass(addresses: &Addresses) -> bool {
     match addresses {
         Addresses::V4 { src, dst } => {
@@ -470,7 +470,7 @@ fn header_without_fragment(packet: &[u8], upper: &Upper, next: Protocol) -> Byte
     header.into()
 }
 
-/// Makes suspect ranges count from `start` on, of `have` bytes.
+/// Makes suspect ranges relative to `start`, within `have` bytes.
 fn shift(damage: &mut Damage, start: usize, have: usize) {
     let start = start as u32;
     let have = have as u32;
@@ -481,7 +481,7 @@ fn shift(damage: &mut Damage, start: usize, have: usize) {
     damage.suspect.retain(|range| range.start < range.end);
 }
 
-/// Makes suspect ranges count from `start` bytes further ahead.
+/// Makes suspect ranges relative to a position `start` bytes earlier.
 fn unshift(damage: &mut Damage, start: usize) {
     for range in &mut damage.suspect {
         range.start += start as u32;

@@ -20,7 +20,7 @@ enum Meaning {
     Reply,
     /// Something happened to a packet sent from here.
     Error(Option<Problem>),
-    /// Nothing to be done.
+    /// The message is ignored.
     Nothing,
 }
 
@@ -94,8 +94,8 @@ impl Layer {
         self.upward.push_back(Upward::Report(report));
     }
 
-    /// Reports a problem with `packet`, which came in by `interface`, to its source, if it may be
-    /// reported and not too many have been.
+    /// Sends an ICMP error about `packet`, received on `interface`, to its source, if the rules and
+    /// the rate limit permit.
     pub(super) fn report(
         &mut self,
         now: Instant,

@@ -19,18 +19,18 @@ pub const WRR: Discipline = Discipline {
 /// Air time in proportion to weights, by deficit round robin.
 pub const AIRTIME: Discipline = Discipline { name: "airtime", measure: Measure::AirTime, ..WRR };
 
-/// Lets flows take turns. In each round a flow may spend what its weight says and what it owes is
-/// held back from; every decision takes constant time on average.
+/// Serves flows in rounds. In each round a flow gets a quantum in proportion to its weight; a debt
+/// from earlier rounds is deducted. Every decision takes amortized constant time.
 ///
-/// Effort counts and outcome does not: a flow pays for its own errors, and power factors mean
-/// nothing. Reserved flows come first, up to the part of the link that each reserves.
+/// Only effort counts, not outcome: a flow pays for its own errors, and power factors are ignored.
+/// Reserved flows come first, up to the part of the link that each reserves.
 #[derive(Debug)]
 pub struct Deficit {
     backlog: Backlog,
     flows: Vec<Flow>,
     /// The reserved flows, numbered from zero.
     reserved: Elf,
-    /// The number here of each of them.
+    /// The number of each reserved flow in this scheduler.
     numbers: Vec<usize>,
     /// Flows with packets; the front has the turn.
     round: VecDeque<usize>,
@@ -42,7 +42,7 @@ pub struct Deficit {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     weight: f64,
-    /// The effort that it may spend; negative if it owes.
+    /// The deficit counter: the effort that the flow may spend; negative after overspending.
     credit: f64,
     /// Its number among the reserved flows, if it is one.
     reserved: Option<usize>,
@@ -63,8 +63,8 @@ impl Deficit {
         }
     }
 
-    /// Passes at once the rounds in which no flow can afford anything: there are many of them where
-    /// all owe much.
+    /// Skips the rounds in which no flow has a positive deficit counter, in one step. After large
+    /// debts there may be many.
     fn skip_rounds(&mut self) {
         let share = |flow: &Flow| self.quantum * flow.weight;
         let owed = self.round.iter().map(|&flow| &self.flows[flow]);
@@ -98,7 +98,7 @@ impl Scheduler for Deficit {
             return self.reserved.arrive(reserved);
         }
         if self.backlog.arrive(flow) {
-            // It claims nothing for the time when it had no packets, but what it owes it owes.
+            // A flow gets no credit for the time without packets, but keeps its debt.
             let state = &mut self.flows[flow];
             state.credit = state.credit.min(0.0) + self.quantum * state.weight;
             self.round.push_back(flow);

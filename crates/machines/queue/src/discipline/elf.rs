@@ -1,8 +1,8 @@
 //! Effort-limited fair scheduling: which flow gets the next slot of a link that loses packets.
 //!
 //! Equation 1 of the paper, A = min(W / (1 − E), P · W), needs the error rate E of each flow. This
-//! scheduler needs no estimate. Give each flow a *level*: the number *x* at which it has had its
-//! due, an outcome of W · *x*, or has spent its limit, an effort of P · W · *x*:
+//! scheduler needs no estimate. Each flow has a *level*: the number *x* at which it has received
+//! its share, an outcome of W · *x*, or has reached its limit, an effort of P · W · *x*:
 //!
 //! *level = max(outcome / W, effort / (P · W))*
 //!
@@ -53,27 +53,27 @@ pub const ELF_PACKETS: Discipline = Discipline {
     scheduler: |unit| Box::new(Elf::new(Memory::default(), unit)),
 };
 
-/// The greatest lag that ELF makes good on a link, in seconds of the link for each unit of weight.
+/// The maximum lag that ELF compensates, in seconds of the link for each unit of weight.
 ///
-/// Spells of errors on a radio last for seconds, and a flow gets back what it lost in one. After a
-/// path was dead for minutes others would pay for as long again, and longer at a power factor near
-/// 1: at most for LAG / (P − 1), 50 s for best effort.
+/// Error bursts on a radio last for seconds, and a flow is compensated for one. Without a limit,
+/// the other flows would have to compensate an outage of minutes for minutes. The limit bounds this
+/// time to LAG / (P − 1): 50 s for best effort.
 const LAG: f64 = 10.0;
 
-/// The memory of the scheduler.
+/// The limits on the compensation and on the bursts of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// The greatest lag in outcome that is still made good, in effort for each unit of weight;
-    /// infinite for the paper's own. What errors cost beyond it is forgiven, so that no flow pays
-    /// for longer than this divided by P − 1 after they have ended.
+    /// The maximum lag in outcome that is compensated, in effort for each unit of weight; infinite
+    /// in the paper. A larger lag is cut, so that compensation ends after at most this value
+    /// divided by P − 1.
     pub lag: f64,
-    /// Effort that a flow may spend at once beyond its limit because it did not spend it before, in
-    /// attempts of the costliest kind so far.
+    /// The unused effort that a flow may save for a burst beyond its limit, in attempts of the
+    /// largest cost so far.
     pub burst: f64,
 }
 
 impl Default for Memory {
-    /// Every lag is made good; eight attempts may come at once.
+    /// Compensates every lag, and permits bursts of eight attempts.
     fn default() -> Self {
         Self { lag: f64::INFINITY, burst: 8.0 }
     }
@@ -92,7 +92,7 @@ pub struct Elf {
     elapsed: f64,
     /// The level up to which best-effort flows have been served.
     served: f64,
-    /// The flow whose present turn uses time that no other flow wanted.
+    /// The reserved flow whose present turn uses otherwise idle time, which is not charged.
     gift: Option<usize>,
     memory: Memory,
     /// Set if every power factor counts as 1.
@@ -108,12 +108,12 @@ pub struct Elf {
 struct Flow {
     outcome_level: f64,
     effort_level: f64,
-    /// By how much a unit of outcome raises the level: 1 / W.
+    /// The increase of the level for each unit of outcome: 1 / W.
     per_outcome: f64,
-    /// By how much a unit of effort raises the level: 1 / (P · W).
+    /// The increase of the level for each unit of effort: 1 / (P · W).
     per_effort: f64,
     reserved: bool,
-    /// By how much the level of its outcome was raised, its lag being beyond what is made good.
+    /// The amount added to the outcome level because the lag exceeded the maximum.
     forgiven: f64,
 }
 
@@ -153,7 +153,7 @@ impl Elf {
         Self { is_powerless: true, ..Self::new(Memory::default(), unit) }
     }
 
-    /// The reserved flow that is furthest behind its due, if one is behind.
+    /// Returns the reserved flow that is furthest behind its share, if one is behind.
     pub(crate) fn due(&mut self) -> Option<usize> {
         self.gift = None;
         let due = self.tick(self.elapsed);
@@ -169,14 +169,14 @@ impl Elf {
         if self.flows[flow].reserved { &mut self.reserved } else { &mut self.best_effort }
     }
 
-    /// Puts a flow where its level says.
+    /// Inserts a flow at its level.
     fn place(&mut self, flow: usize) {
         let tick = self.tick(self.flows[flow].level());
         self.queue(flow).remove(flow);
         self.queue(flow).insert(flow, tick);
     }
 
-    /// Finer ticks if a flow of this weight can take more than all before it.
+    /// Makes the ticks finer if a flow of this weight can use more than all earlier ones.
     fn refine(&mut self, weight: f64) {
         let needed = TICKS * weight / self.unit;
         if needed <= self.ticks_per_level {
@@ -229,9 +229,9 @@ impl Scheduler for Elf {
         }
     }
 
-    /// First the reserved flow that is furthest behind its due; then the best-effort flow of the
-    /// lowest level; then, so that the link is never idle, a reserved flow beyond its due, to which
-    /// the turn is not charged.
+    /// Chooses the reserved flow that is furthest behind its share. If none is behind, chooses the
+    /// best-effort flow of the lowest level. If there is none either, chooses a reserved flow
+    /// without charging it, so that the link is work-conserving.
     //= S3.38
     fn choose(&mut self) -> Option<usize> {
         if let Some(flow) = self.due() {

@@ -33,7 +33,7 @@ impl Scheduler for Fifo {
     }
 
     fn depart(&mut self, flow: usize) {
-        // All but always the first: only what a link still repeats is gone out of order.
+        // Nearly always the first: only packets that a link still retransmits leave out of order.
         if let Some(place) = self.order.iter().position(|own| *own == flow) {
             self.order.remove(place);
         }

@@ -1,4 +1,4 @@
-//! Strict priority: each flow gets what the flows before it leave.
+//! Strict priority: a flow is served only while no earlier flow has packets.
 
 use std::collections::BTreeSet;
 

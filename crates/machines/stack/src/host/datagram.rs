@@ -1,4 +1,5 @@
-//! The transport headers of a host: writing them for what sockets send, and judging what arrives.
+//! The UDP, UDP-Lite and ICMP headers of a host: building them for sent datagrams, and validating
+//! received ones.
 
 use windfall_base::{Check, Damage, DropReason};
 use windfall_ip::{ErrorReport, IpDatagram};
@@ -20,15 +21,15 @@ pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) from_port: u16,
     pub(super) to_port: u16,
-    /// The end of its data in the content; they begin behind the header.
+    /// The end of the data in the content; the data begin after the header.
     pub(super) end: usize,
     pub(super) damage: Damage,
     pub(super) coverage: Covered,
-    /// The checksum holds; where it does not, only a socket that checks nothing takes it.
+    /// The checksum is correct. Otherwise only a socket without checks accepts the datagram.
     pub(super) intact: bool,
 }
 
-/// The header for `data`, and the protocol that it is of; `None` if they are too long.
+/// Returns the header for `data` and its protocol; `None` if the data are too long.
 pub(super) fn header(
     sender: &Sender,
     addresses: &Addresses,
@@ -65,7 +66,8 @@ pub(super) fn header(
 }
 
 //= S0.5
-/// Judges what arrived; `NoListener` if this host does not know its protocol.
+/// Validates a received datagram; the error is `NoListener` if this host does not support its
+/// protocol.
 pub(super) fn read(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
     match datagram.protocol {
         Protocol::UDP => read_udp(datagram),
@@ -119,7 +121,7 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
         WireError::Illegal { .. } => DropReason::UdpLiteChecksum,
         _ => DropReason::Malformed,
     })?;
-    // A datagram that was cut off after the covered bytes is damaged like any other there.
+    // A datagram that was truncated after the covered bytes counts as damaged there.
     if packet.covered() > have {
         return Err(DropReason::Truncated);
     }
@@ -142,9 +144,9 @@ fn read_udplite(datagram: &IpDatagram) -> Result<Arrival, DropReason> {
 }
 
 /// Returns the known damage to the data of a datagram of `len` bytes, once a checksum over its
-/// first `covered` bytes has held. Where it covers only a part, that part is good and the damage
-/// lies behind it; where it covers all, the damage has escaped a sum of 16 bits, since a CRC-32
-/// that failed below outweighs one that passed.
+/// first `covered` bytes has held. If it covers a part, that part is intact and the damage lies
+/// after it. If it covers everything, the damage has escaped the 16-bit checksum: a failed CRC-32
+/// of the link outweighs it.
 fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
     let is_good = match damage.frame {
         Check::Good => true,
@@ -162,14 +164,14 @@ fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
         .map(|range| from_data(range.start)..from_data(range.end))
         .filter(|range| !range.is_empty())
         .collect();
-    // "Anywhere" has become "anywhere behind the covered bytes".
+    // Damage anywhere has become damage anywhere after the covered bytes.
     if damage.frame == Check::Bad && damage.suspect.is_empty() && covered < len {
         suspect.push(covered..len);
     }
     Damage { suspect, ..damage.clone() }
 }
 
-/// The socket's port that a reported packet came from, and what kind of socket it was.
+/// Returns the kind and the port of the socket that sent the reported packet.
 pub(super) fn sender_of(report: &ErrorReport) -> Option<(Kind, u16)> {
     let word = |at: usize| {
         let bytes = report.quoted.get(at..at + 2)?;

@@ -1,4 +1,4 @@
-//! The table of open sockets: by the application's name for them, and by the port they take.
+//! The table of open sockets, by the application's identifier and by the port.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const FIRST_FREE: u16 = 49_152;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AppId(pub u16);
 
-/// The space in which a socket's port counts.
+/// The port space of a socket: one for each transport protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Udp,
@@ -70,7 +70,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// Opens a socket and gives the address that it got.
+    /// Opens a socket and returns its local address.
     pub(super) fn open(
         &mut self,
         app: AppId,
@@ -98,7 +98,7 @@ impl Sockets {
         Ok(local)
     }
 
-    /// Closes a socket; says whether it was open.
+    /// Closes a socket; returns whether it was open.
     pub(super) fn close(&mut self, app: AppId, socket: SocketId) -> bool {
         let name = (app, socket);
         let Some(closed) = self.open.remove(&name) else { return false };
@@ -124,7 +124,8 @@ impl Sockets {
         Some(Sender { transport: socket.transport, local: socket.local, echo, coverage })
     }
 
-    /// The socket for what arrived at `address` and `port`: one of that very address first.
+    /// Returns the socket for a datagram to `address` and `port`: one bound to that address before
+    /// one bound to the unspecified address.
     pub(super) fn find(&self, kind: Kind, address: IpAddr, port: u16) -> Option<Name> {
         let there = self.ports.get(&(kind, port))?;
         let exact = there.iter().find(|(local, _)| *local == address);
@@ -133,7 +134,7 @@ impl Sockets {
     }
 
     //= S1.10
-    /// Returns `true` if a socket asks for no more coverage than a datagram had.
+    /// Returns whether the checksum coverage of a datagram is at least the minimum of the socket.
     pub(super) fn accepts(&self, app: AppId, socket: SocketId, covered: Covered) -> bool {
         let transport = self.open.get(&(app, socket)).map(|socket| socket.transport);
         match (transport, covered) {
@@ -144,13 +145,13 @@ impl Sockets {
         }
     }
 
-    /// Tells whether a socket takes datagrams whose covered bytes are damaged.
+    /// Returns whether a socket accepts datagrams whose covered bytes are damaged.
     pub(super) fn is_unchecked(&self, app: AppId, socket: SocketId) -> bool {
         let transport = self.open.get(&(app, socket)).map(|socket| socket.transport);
         transport == Some(Transport::UdpLiteUnchecked)
     }
 
-    /// Makes room for `bytes` in a socket's buffer, if they stay within `limit`.
+    /// Charges `bytes` to a socket's buffer, if they stay within `limit`.
     pub(super) fn reserve(
         &mut self,
         app: AppId,
@@ -159,7 +160,8 @@ impl Sockets {
         limit: usize,
     ) -> bool {
         let Some(socket) = self.open.get_mut(&(app, socket)) else { return false };
-        // An empty buffer takes anything, or nothing long could ever arrive.
+        // An empty buffer accepts a datagram of any length. Otherwise a datagram longer than the
+        // limit could never arrive.
         let fits = socket.waiting == 0 || socket.waiting + bytes <= limit;
         if fits {
             socket.waiting += bytes;
@@ -167,7 +169,7 @@ impl Sockets {
         fits
     }
 
-    /// Gives back room in a socket's buffer.
+    /// Releases bytes that were charged to a socket's buffer.
     pub(super) fn release(&mut self, app: AppId, socket: SocketId, bytes: usize) {
         if let Some(socket) = self.open.get_mut(&(app, socket)) {
             socket.waiting = socket.waiting.saturating_sub(bytes);

@@ -22,16 +22,16 @@ type Name = (AppId, SocketId);
 /// The state of a stream socket.
 #[derive(Debug)]
 enum Stream {
-    /// It has an address.
+    /// It is bound to an address.
     Bound(SocketAddr),
-    /// It takes connections.
+    /// It listens for connections.
     Listening(SocketAddr),
     /// It is one end of a connection.
     Open {
         id: ConnectionHandle,
-        /// The data that found no room in the send buffer yet.
+        /// Data that wait for room in the send buffer.
         waiting: VecDeque<Bytes>,
-        /// The stream ends behind it.
+        /// A FIN follows these data.
         finishes: bool,
         /// Set while the stream is paused: arrivals and the end wait in the engine.
         held: Option<Held>,
@@ -60,7 +60,7 @@ pub(super) struct Streams {
     config: TcpConfig,
     sockets: BTreeMap<Name, Stream>,
     names: BTreeMap<ConnectionHandle, Name>,
-    /// The last name given to a connection that a peer opened.
+    /// The last socket identifier given to a connection that a peer opened.
     last_name: u32,
     events: VecDeque<(AppId, SocketEvent)>,
 }
@@ -87,7 +87,7 @@ impl Streams {
         self.tcp.operations()
     }
 
-    /// The settings for a link that carries packets of `mtu` bytes.
+    /// Returns the TCP settings for an interface with this MTU.
     fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<TcpConfig> {
         let headers = if local.is_ipv4() { 40 } else { 60 };
         let most = mtu.saturating_sub(headers).min(usize::from(u16::MAX)) as u16;
@@ -115,7 +115,7 @@ impl Streams {
             return Err(SocketError::NotOpen);
         };
         let local = *local;
-        // A socket of the unspecified address takes connections over both versions of IP.
+        // A socket bound to the unspecified address accepts connections over both IPv4 and IPv6.
         let [ipv4, ipv6] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()]
             .map(|version| self.config_for(mtu, version));
         let listener = Listener { ipv6: Some(ipv6), ..Listener::new(ipv4) };
@@ -124,7 +124,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Opens a connection; `source` is the host's address towards `to`.
+    /// Opens a connection; `source` is the source address for packets to `to`.
     pub(super) fn connect(
         &mut self,
         now: Instant,
@@ -167,14 +167,14 @@ impl Streams {
         }
     }
 
-    /// Leaves what comes in the engine, whose window closes as it fills.
+    /// Pauses reading: received data stay in the receive buffer, so the receive window closes.
     pub(super) fn pause(&mut self, name: Name) {
         if let Some(Stream::Open { held, .. }) = self.sockets.get_mut(&name) {
             held.get_or_insert_default();
         }
     }
 
-    /// Delivers the data that have arrived since the pause.
+    /// Resumes reading, and delivers the data that have arrived since the pause.
     pub(super) fn resume(&mut self, name: Name) {
         let Some(Stream::Open { id, held, .. }) = self.sockets.get_mut(&name) else { return };
         let (id, Some(held)) = (*id, held.take()) else { return };
@@ -186,11 +186,11 @@ impl Streams {
         self.events.extend(held.over.map(|over| (app, over)));
     }
 
-    /// Ends a connection with a reset; nothing more is told of it.
+    /// Aborts a connection with a RST; no further event is reported.
     pub(super) fn abort(&mut self, name: Name) {
         if let Some(Stream::Open { id, .. }) = self.sockets.remove(&name) {
             self.names.remove(&id);
-            // It is known, or it would not have been open.
+            // The engine knows every open connection.
             let _ = self.tcp.abort(id);
         }
     }
@@ -202,7 +202,7 @@ impl Streams {
         }
     }
 
-    /// Gives the application all that can be read.
+    /// Delivers all readable data to the application.
     fn hand_up(&mut self, id: ConnectionHandle, (app, socket): Name) {
         while let Ok(Some(data)) = self.tcp.read(id, usize::MAX) {
             self.events.push_back((app, SocketEvent::Stream { socket, data }));
@@ -223,7 +223,7 @@ impl Streams {
         match self.sockets.remove(&name) {
             Some(Stream::Open { id, .. }) => {
                 self.names.remove(&id);
-                // It is known, or it would not have been open.
+                // The engine knows every open connection.
                 let _ = self.tcp.close(now, id);
             }
             Some(Stream::Listening(local)) => self.tcp.unlisten(local),
@@ -231,7 +231,7 @@ impl Streams {
         }
     }
 
-    /// Fills the send buffer of the engine, and lets the application send more.
+    /// Moves waiting data into the send buffer, and tells the application when it may send more.
     fn push(&mut self, name: Name) {
         let Some(Stream::Open { id, waiting, finishes, .. }) = self.sockets.get_mut(&name) else {
             return;
@@ -270,8 +270,8 @@ impl Streams {
         self.tcp.handle_segment(now, &arrival, &datagram.take_content())
     }
 
-    /// Takes an ICMP report about a segment that was sent: a path MTU changes the segments, the
-    /// rest may be soft errors (RFC 5461) and only counts against Fast Open. Returns whether it is
+    /// Handles an ICMP error about a sent segment. A path MTU changes the segment size; other
+    /// errors are soft (RFC 5461) and only count against Fast Open. Returns whether the report is
     /// about a segment in flight that was too big.
     pub(super) fn tell(&mut self, now: Instant, report: &ErrorReport) -> bool {
         let quoted = &report.quoted;
@@ -286,7 +286,8 @@ impl Streams {
             return false;
         };
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-        // Found just now, so it is known; a number out of the window is a stranger's guess.
+        // The connection was found above. A sequence number outside the window shows a forged
+        // report (RFC 5927, section 4.1).
         self.tcp.handle_too_big(id, seq, mtu).unwrap_or(false)
     }
 
@@ -339,13 +340,13 @@ impl Streams {
         };
         let is_over = matches!(told, SocketEvent::Closed { .. } | SocketEvent::Failed { .. });
         match self.held(name) {
-            // Data that have arrived are to be read before their end is reported.
+            // The application reads all received data before the end of the stream is reported.
             Some(held) if is_over => held.over = Some(told),
             _ => self.events.push_back((app, told)),
         }
     }
 
-    /// Gives a connection that a peer opened to the socket that listens for it.
+    /// Passes a connection that a peer opened to the listening socket.
     fn accept(&mut self, now: Instant, id: ConnectionHandle) {
         let Some(path) = self.tcp.connection(id).map(Connection::path).copied() else { return };
         let listens = |(_, stream): &(&Name, &Stream)| match stream {
@@ -356,7 +357,7 @@ impl Streams {
             _ => false,
         };
         let Some((&(app, listener), _)) = self.sockets.iter().find(listens) else {
-            // The listener has gone meanwhile.
+            // The listener was closed meanwhile.
             let _ = self.tcp.close(now, id);
             return;
         };

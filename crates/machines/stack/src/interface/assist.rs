@@ -1,7 +1,7 @@
 //! Assistance of an interface to the TCP that crosses it; all of it is off by default.
 //!
-//! Both elements stand between link and internet layer and read two headers, so they live here and
-//! not in `link` or `tcp`.
+//! Both elements are between the link and the internet layer and read two headers, so they are here
+//! and not in `link` or `tcp`.
 
 mod filter;
 mod snoop;
@@ -16,12 +16,12 @@ use snoop::Snoop;
 /// Which elements there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AssistConfig {
-    /// Damaged segments pass upwards only if their detection option holds (S4.11).
+    /// Damaged segments are passed up only if their corruption detection option is valid (S4.11).
     pub filter: Option<CorruptionFilter>,
-    /// Segments are kept and repeated across the link, and duplicate acknowledgments that this
-    /// explains go no further (S2.18).
+    /// Segments are cached and retransmitted over the link, and duplicate ACKs that this explains
+    /// are suppressed (S2.18).
     pub snoop: Option<SnoopConfig>,
-    /// Packets go up without the number of frames that the link lost before them (S4.27).
+    /// Packets are passed up without the number of frames that the link lost before them (S4.27).
     pub hides_losses: bool,
 }
 
@@ -39,22 +39,23 @@ impl Assist {
         Self { filter, snoop: snoop.map(Snoop::new), hides_losses }
     }
 
-    /// Returns `true` if it must see the packets that are put before the link.
+    /// Returns whether packets must be passed to `handle_queued`.
     pub(super) const fn keeps_packets(&self) -> bool {
         self.snoop.is_some()
     }
 
-    /// Sees a packet that was put before the link; one that found no room there was congestion.
+    /// Processes a packet that was queued for the link. A packet that the full queue dropped is not
+    /// passed here: its loss is congestion.
     pub(super) fn handle_queued(&mut self, now: Instant, frame: &Frame) {
         if let Some(snoop) = &mut self.snoop {
             snoop.handle_packet(now, frame);
         }
     }
 
-    /// Sees a packet on its way from the link to the device.
+    /// Processes a packet on its way from the link to the device.
     ///
     /// # Errors
-    /// Why it goes no further.
+    /// The reason for which the packet is dropped.
     pub(super) fn handle_delivery(
         &mut self,
         now: Instant,
@@ -76,7 +77,7 @@ impl Assist {
         }
     }
 
-    /// The next packet to put before the link once more.
+    /// Returns the next packet to retransmit over the link.
     pub(super) fn poll_repetition(&mut self) -> Option<Frame> {
         self.snoop.as_mut().and_then(Snoop::poll_repetition)
     }

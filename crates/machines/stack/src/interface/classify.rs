@@ -1,4 +1,4 @@
-//! The owner of a packet, and its requests: the one place that reads two headers.
+//! Classification of packets by their headers: the only module that reads two layers.
 
 mod fragments;
 mod index;
@@ -19,7 +19,7 @@ use index::Index;
 /// Bytes at the beginning of a packet that rules may look at.
 const LOOKED_AT: usize = 128;
 
-/// Which packets belong to a class. Every field that is silent matches everything.
+/// A rule that assigns packets to a class. A field that is unset matches every packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// The network of the packet's source.
@@ -37,13 +37,14 @@ pub struct Rule {
     /// Only UDP-Lite datagrams whose checksum leaves some bytes uncovered (RFC 3828), bare or
     /// carried in UDP.
     pub partly_covered: bool,
-    /// The wishes of the owner of such packets.
+    /// The class of matching packets.
     pub class: Class,
 }
 
 impl Rule {
     //= S0.7
-    /// Partly covered UDP-Lite datagrams are approximate: one attempt, damage welcome (S0.7, S0.8).
+    /// Returns the rule for partly covered UDP-Lite datagrams: one attempt, and damaged ones are
+    /// accepted (S0.7, S0.8).
     #[must_use]
     pub fn approximate() -> Self {
         let class = Class {
@@ -79,15 +80,15 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// A classifier that asks `rules` in their order. It does not slow down with their number if
-    /// they name single addresses or ports.
+    /// Creates a classifier that applies `rules` in order. Rules for single addresses or ports are
+    /// indexed, so their number does not matter.
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         let index = Index::new(&rules);
         Self { rules, index, fragments: FragmentClasses::default() }
     }
 
-    /// Returns `true` if some rule asks for more than one attempt.
+    /// Returns whether some rule requests more than one attempt.
     #[must_use]
     pub fn asks_for_repetition(&self) -> bool {
         let attempts = |rule: &Rule| rule.class.attempts.map_or(1, NonZeroU8::get);
@@ -129,7 +130,7 @@ impl Classifier {
         Some(self.rules[place].class)
     }
 
-    /// Returns the class of a packet that arrived, if it belongs to a flow by what its headers say.
+    /// Returns the class of a received packet, if its headers belong to a flow.
     pub(super) fn class_of_flow(&self, packet: &Payload) -> Option<Class> {
         self.class_of(packet).filter(|class| class.flow != FlowId::default())
     }
@@ -148,8 +149,8 @@ pub(super) fn destination(packet: &Payload) -> Option<IpAddr> {
     IpPacket::new(&start).ok().map(|packet| packet.addresses().dst())
 }
 
-/// Notes on a frame whether its packet can be marked. One that is marked already can: its sender
-/// understands it.
+/// Records in a frame whether its packet can be ECN-marked. A packet with CE can, because its
+/// sender is ECN-capable.
 pub(super) fn note_markable(frame: &mut Frame) {
     let class = match frame.payload.slices()[0] {
         [first, second, ..] if first >> 4 == 4 => *second,
@@ -161,8 +162,8 @@ pub(super) fn note_markable(frame: &mut Frame) {
     }
 }
 
-/// Returns the facts for a queue about a packet: its transport flow, by addresses, protocol and
-/// ports, and whether it is ECN-capable.
+/// Returns the flow hash of a packet, over addresses, protocol and ports, and whether it is
+/// ECN-capable.
 pub(super) fn inspect(frame: &Frame) -> Inspection {
     let start = frame.payload.prefix(LOOKED_AT);
     let Ok(packet) = IpPacket::new(&start) else { return Inspection::default() };
@@ -202,7 +203,7 @@ struct Headers<'a> {
     protocol: Option<Protocol>,
     /// Source and destination.
     ports: Option<(u16, u16)>,
-    /// The place of a fragment's data in those of its packet; `None` of a packet in one piece.
+    /// The fragment offset; `None` for a packet that is not fragmented.
     fragment_offset: Option<usize>,
     /// The content of the IP packet, as far as it was looked at, and its full length.
     carried: Option<(&'a [u8], usize)>,

@@ -1,4 +1,4 @@
-//! The filter of paper 004's driver: what of a damaged packet may go up to IP (S4.11).
+//! The filter of paper 004's driver: which damaged packets may be passed up to IP (S4.11).
 
 use windfall_base::{DropReason, Frame};
 use windfall_wire_net::tcp::{CorruptionKinds, Packing, checksum_holds, corruption};
@@ -7,9 +7,9 @@ use windfall_wire_net::{Ecn, IpPacket, Protocol, TcpPacket};
 /// Lets a damaged TCP segment pass only if its corruption detection option says that the header is
 /// whole; everything else passes as it is.
 ///
-/// TCP comes to the same verdict a layer further up, so a stream fares alike with and without the
-/// filter; only the place of the drop differs. A damaged fragment passes: the option covers whole
-/// segments, and TCP checks the reassembled one again.
+/// TCP itself makes the same check, so a stream behaves the same with and without the filter; only
+/// the place of the drop differs. A damaged fragment passes: the option covers whole segments, and
+/// TCP checks the reassembled one again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CorruptionFilter {
     /// The marks of the options on the wire.
@@ -25,7 +25,7 @@ impl CorruptionFilter {
     /// It is a damaged segment without a detection option that holds.
     //= S4.11
     pub(super) fn check(&self, frame: &Frame) -> Result<(), DropReason> {
-        // The link has seen that nothing is wrong with most of them.
+        // Most packets are intact according to the link, and need no check.
         if !frame.damage.is_damaged() {
             return Ok(());
         }

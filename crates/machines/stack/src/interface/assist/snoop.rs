@@ -1,12 +1,12 @@
 //! A cache of segments before a lossy last hop, after Balakrishnan, Seshan, Amir and Katz (1995).
 //!
-//! It stands at the end of the link that is nearer to the sender. Segments that go down are kept
-//! until they are acknowledged; when duplicate acknowledgments or silence say that one was lost on
-//! the link, it goes down again, and the duplicates go no further, so that the sender neither
-//! repeats it nor takes the loss for congestion (S2.18, S2.46). A segment that the sender itself
-//! repeats, or that never came by, is the sender's matter: its duplicates pass.
+//! The cache is at the end of the link nearer to the sender. It keeps segments towards the receiver
+//! until they are acknowledged. If duplicate ACKs or a timeout indicate a loss on the link, the
+//! cache retransmits the segment and suppresses the duplicate ACKs. The sender then neither
+//! retransmits the segment nor reduces its window (S2.18, S2.46). If the sender retransmits a
+//! segment itself, or the cache has never seen it, the duplicate ACKs pass.
 //!
-//! Where the link repeats by itself the two compete as TCP and a link do: leave it off there.
+//! Leave the cache off if the link itself retransmits: both would retransmit the same loss.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,22 +16,23 @@ use windfall_tcp::{RttEstimator, TimeoutConfig};
 use windfall_wire_net::tcp::{CorruptionKinds, MAX_HEADER_LEN};
 use windfall_wire_net::{Addresses, IpPacket, Protocol, TcpFlags, TcpPacket, TcpRepr};
 
-/// Bytes at the beginning of a packet in which both headers lie.
+/// The bytes at the beginning of a packet that contain both headers.
 const LOOKED_AT: usize = 60 + MAX_HEADER_LEN;
 /// The number of retransmissions of a segment before it is left to the sender.
 const REPETITIONS: u8 = 8;
 
-/// Duplicates that are expected at most.
+/// The maximum number of duplicate ACKs that are expected after one loss.
 const ECHOES: u32 = 8;
 
 /// The limits of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnoopConfig {
-    /// Streams that it remembers; the one that was silent longest makes room.
+    /// The maximum number of remembered streams; the one idle for the longest time is evicted
+    /// first.
     pub streams: usize,
-    /// Segments of each stream that it keeps; later ones pass unseen.
+    /// The maximum number of cached segments of each stream; further ones are not cached.
     pub segments: usize,
-    /// The least time after which silence counts as a loss.
+    /// The minimum local retransmission timeout.
     pub patience: Duration,
 }
 
@@ -57,7 +58,7 @@ struct Kept {
     frame: Frame,
     sent: Instant,
     repeated: u8,
-    /// The sender has retransmitted it: the rest is between the two ends.
+    /// The sender has retransmitted the segment, so its recovery is left to both ends.
     given_up: bool,
 }
 
@@ -68,9 +69,9 @@ struct Stream {
     kept: VecDeque<Kept>,
     /// The last acknowledgment and its window.
     acked: Option<(Seq32, u16)>,
-    /// The oldest segment has been repeated, and duplicates are the echo of its loss.
+    /// The oldest segment was retransmitted locally, and the duplicate ACKs are caused by its loss.
     repairing: bool,
-    /// Segments that went down twice: each may cause one duplicate that is no sign of a loss.
+    /// Segments sent twice over the link: each may cause one duplicate ACK that indicates no loss.
     echoes: u32,
     rtt: RttEstimator,
     patience: Duration,
@@ -134,7 +135,7 @@ impl Stream {
         Self { kept, acked: None, repairing: false, echoes: 0, rtt, patience, heard: now }
     }
 
-    /// Notes a segment that goes down.
+    /// Caches a segment towards the receiver.
     fn keep(&mut self, now: Instant, seen: &Seen, frame: &Frame, most: usize) {
         let fin = u32::from(seen.has_any(TcpFlags::FIN));
         let (start, end) = (seen.header.seq, seen.header.seq + (seen.len + fin));
@@ -147,7 +148,8 @@ impl Stream {
             known.given_up = true;
             return;
         }
-        // Behind later ones: the sender fills a hole that was there before the link.
+        // The segment is older than later ones: the sender fills a hole that arose before this
+        // link.
         let given_up = at < self.kept.len();
         if self.kept.len() < most {
             let frame = frame.clone();
@@ -156,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Notes an acknowledgment; says whether it is a duplicate that goes no further.
+    /// Processes an ACK; returns whether it is a duplicate to suppress.
     fn take_ack(&mut self, now: Instant, seen: &Seen, again: &mut VecDeque<Frame>) -> bool {
         let (ack, window) = (seen.header.ack, seen.header.window);
         let Some((acked, last_window)) = self.acked.filter(|(acked, _)| !acked.is_before(ack))
@@ -173,7 +175,7 @@ impl Stream {
         let Some(first) = self.kept.front().filter(|first| first.start == ack) else {
             return false;
         };
-        // One that is retransmitted without success becomes the sender's matter.
+        // A segment that was retransmitted often without success is left to the sender.
         if first.given_up || first.repeated >= REPETITIONS {
             return false;
         }
@@ -184,7 +186,7 @@ impl Stream {
             self.echoes -= 1;
             return true;
         }
-        // Later segments cannot have told of it before a round trip has passed.
+        // Duplicate ACKs cannot report the loss of a retransmission before a round trip has passed.
         let earliest = first.sent.saturating_add(self.rtt.least().unwrap_or_default());
         if now >= earliest {
             self.repeat_first(now, again);
@@ -192,7 +194,7 @@ impl Stream {
         now >= earliest
     }
 
-    /// Drops acknowledged segments; the last of them measures the link.
+    /// Drops acknowledged segments; the last of them gives an RTT sample of the link.
     fn release(&mut self, now: Instant, ack: Seq32) {
         let mut last = None;
         while let Some(kept) = self.kept.front().filter(|kept| !ack.is_before(kept.end)) {
@@ -206,7 +208,7 @@ impl Stream {
         }
     }
 
-    /// Sends the oldest segment down again.
+    /// Retransmits the oldest segment over the link.
     fn repeat_first(&mut self, now: Instant, again: &mut VecDeque<Frame>) {
         if let Some(first) = self.kept.front_mut() {
             self.repairing = true;
@@ -215,17 +217,17 @@ impl Stream {
         }
     }
 
-    /// When silence will mean that the oldest segment was lost.
+    /// Returns when the local retransmission timer of the oldest segment expires.
     fn deadline(&self) -> Option<Instant> {
         let first = self.kept.front()?;
         let span = match first.repeated {
             0 => self.rtt.timeout(),
-            // It went ahead of the queue, so the shortest round trip seen is the measure.
+            // A local retransmission bypasses the queue, so the minimum round-trip time applies.
             n => self.rtt.least().map_or(self.rtt.timeout(), |least| {
                 self.patience.max(least * 2).saturating_mul(1 << (n - 1))
             }),
         };
-        // Segments that wait for a hole of the sender's own are not lost.
+        // Segments after a hole that the sender must fill are not lost.
         let is_next = self.acked.is_none_or(|(acked, _)| acked == first.start);
         let waits = is_next && !first.given_up && first.repeated < REPETITIONS;
         waits.then(|| first.sent.saturating_add(span))
@@ -260,7 +262,7 @@ impl Snoop {
             self.forget(&seen);
             return Ok(());
         }
-        // A corruption notification is no duplicate, and in one mode no acknowledgment either.
+        // A corruption notification is no duplicate ACK, and in one mode no ACK at all.
         let counts = seen.has_any(TcpFlags::ACK) && seen.header.options.notification.is_none();
         let stream = seen.reverse().and_then(|name| self.streams.get_mut(&name));
         let Some(stream) = stream.filter(|_| counts) else { return Ok(()) };
@@ -295,7 +297,8 @@ impl Snoop {
         }
     }
 
-    /// The stream of this name, new if it has none; the one that was silent longest makes room.
+    /// Returns the stream of this name, or a new one; the stream idle for the longest time is
+    /// evicted for it.
     fn stream(&mut self, now: Instant, name: Name) -> &mut Stream {
         if !self.streams.contains_key(&name) && self.streams.len() >= self.config.streams {
             let oldest = self.streams.iter().min_by_key(|(_, stream)| stream.heard);

@@ -1,4 +1,4 @@
-//! The classes of packets that travel in fragments, all but the first of which have no ports.
+//! The classes of fragmented packets. Only the first fragment carries the ports.
 
 use core::net::IpAddr;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The rules that may match a packet, found without asking all of them.
+//! An index of rules, to find those that may match a packet.
 
 use core::net::IpAddr;
 use core::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use ipnet::IpNet;
 
 use super::{Headers, Rule};
 
-/// Addresses and ports of which a rule asks for exactly one.
+/// The fields for which a rule requires one exact value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Exact {
     source: Option<IpAddr>,
@@ -57,8 +57,8 @@ impl Exact {
     }
 }
 
-/// Rules by what they ask for exactly: a table for each set of fields, of which there are few
-/// however many rules there are.
+/// Rules by their exact fields: one table for each set of exact fields. There are few such sets,
+/// even if there are many rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index(Vec<BTreeMap<Exact, Vec<usize>>>);
 
@@ -79,8 +79,8 @@ impl Index {
         Self(tables)
     }
 
-    /// The first rule that has what the packet has, where it asks for one exactly, and that
-    /// `matches` in all else.
+    /// Returns the first rule whose exact fields equal those of the packet, and that `matches` in
+    /// the others.
     pub(super) fn first(
         &self,
         packet: &Headers<'_>,
