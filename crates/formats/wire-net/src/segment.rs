@@ -3,8 +3,8 @@
 //!
 //! A kernel that may leave the cutting to its device hands over up to 64 KiB of one flow at once
 //! with one set of headers, and a [`Description`] in the layout of virtio (Virtual I/O Device
-//! version 1.2, section 5.1.6). [`cut`] makes real packets of it, which share its data; [`Merger`]
-//! does the reverse for undamaged neighbours. In between, each packet goes its own way.
+//! version 1.2, section 5.1.6). [`cut()`] makes real packets of it, which share its data;
+//! [`Merger`] does the reverse for undamaged neighbours. In between, each packet goes its own way.
 
 mod cut;
 mod merge;

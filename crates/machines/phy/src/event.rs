@@ -7,7 +7,7 @@
 //! Where a receiver decides on several bits at once, on a code [`word`], errors keep to the words:
 //! gaps are counted in words, and an event keeps its place within its first word.
 //!
-//! - [`measure`] runs a chain at one ratio of signal to noise and describes its errors;
+//! - [`measure()`] runs a chain at one ratio of signal to noise and describes its errors;
 //! - [`Tables`] keeps those descriptions for every rate and ratio, in a file shipped with it;
 //! - [`Sampler`] draws errors from them, one draw for each event.
 

@@ -4,7 +4,7 @@
 //! - [`Estimate`]: a value of several runs with its confidence interval.
 //! - [`Chart`]: lines, points and bars with axes, error bars and a legend, drawn as SVG.
 //! - [`ContactSheet`]: pictures of several clips side by side.
-//! - [`number`]: four significant digits.
+//! - [`number()`]: four significant digits.
 //! - [`statistics`]: the measures of the papers as named functions.
 //!
 //! Everything is a pure function of its input: the same values give the same bytes.

@@ -3,7 +3,7 @@
 //! - [`Variation`]: a key of the scenario and its values, from `KEY=VALUES`.
 //! - [`Grid`]: every combination of the values with every seed, each a [`SweepRun`].
 //! - [`RunStore`]: the folder in which finished runs are kept; no run is counted twice.
-//! - [`execute`]: the runs that are missing, over the cores.
+//! - [`execute()`]: the runs that are missing, over the cores.
 //! - [`SweepResult`]: means with confidence intervals, as CSV, Parquet, JSON and charts.
 //! - [`simulate`] and [`measures_of`]: one run, and the numbers of its summary.
 //!

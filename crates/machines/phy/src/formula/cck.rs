@@ -23,7 +23,8 @@ pub(super) fn log_word_survival(sinr: f64, words: u32) -> f64 {
     }
 }
 
-/// The logarithm of [`symbol_success`], from a table: the integral takes too long for each frame.
+/// The logarithm of the complement of [`symbol_failure`], from a table: the integral takes too long
+/// for each frame.
 fn prepared(beta_squared: f64) -> f64 {
     static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
