@@ -1,9 +1,10 @@
-//! Packets in coded blocks over a medium that acknowledges at once: shrinking, coding, repeating
-//! only what failed, and keeping what arrived (S3.18–S3.21).
+//! Packets in coded blocks over a medium that acknowledges at once. Frame size and code adapt to
+//! the link, only failed blocks are retransmitted, and received blocks are kept (S3.18–S3.21).
 //!
-//! A policy says how many blocks a frame has and how much parity each. The receiver keeps every
-//! good block and reports each; what it lacks goes into the next frame, coded as the policy says by
-//! then. A packet is under way until it is complete or given up; the next one waits (S3.48).
+//! A policy chooses the number of blocks in a frame and the parity of each block. The receiver
+//! keeps every good block and reports the outcome of each. The next frame carries the missing
+//! parts, coded as the policy then decides. One packet is pending at a time, until it is complete
+//! or dropped (S3.48).
 
 mod begun;
 mod blocks;
@@ -34,21 +35,21 @@ use sender::Sender;
 pub struct CodedConfig {
     /// The policy that chooses size and parity.
     pub policy: PolicyChoice,
-    /// The frames in a row that may fail in part or whole before their packet is given up.
+    /// The maximum number of consecutive failed frames, after which the packet is dropped.
     pub arq: Arq,
-    /// Frames have as many whole blocks as the policy says, however short the packet.
+    /// Frames have the number of blocks that the policy chooses, even for a short packet.
     pub padded: bool,
-    /// Take blocks that their checks reject, where their sender did not say (S0.5).
+    /// Accepts blocks whose check failed, unless their sender says otherwise (S0.5).
     pub accept_damaged: bool,
-    /// Make whole blocks from failed copies.
+    /// Restores blocks from several failed copies.
     pub combine: bool,
-    /// The cost of a frame.
+    /// The air time of a frame.
     pub cost: Cost,
 }
 
-/// The exchange of packets with one peer, both directions.
+/// The exchange of packets with one peer, in both directions.
 ///
-/// Its caller owns the air time, as with [`StopAndWait`](crate::StopAndWait).
+/// The caller owns the air time, as with [`StopAndWait`](crate::StopAndWait).
 #[derive(Debug)]
 pub struct Coded {
     sender: Sender,
@@ -58,7 +59,7 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// An exchange in which nothing was sent.
+    /// Creates an exchange in which nothing was sent.
     #[must_use]
     pub fn new(config: CodedConfig) -> Self {
         let receiver = Receiver::new(config.accept_damaged, config.combine);
@@ -70,18 +71,19 @@ impl Coded {
         }
     }
 
-    /// Tells it the time that its frames take.
+    /// Sets the transmission time of its frames.
     pub fn set_passage(&mut self, passage: TransitTiming) {
         self.sender.passage = passage;
     }
 
-    /// Returns `true` if a packet is under way.
+    /// Returns `true` if a packet is pending.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         self.sender.is_busy()
     }
 
-    /// The next unit: the missing parts of the current packet, else a packet from `pull`.
+    /// Returns the next unit: missing parts of the pending packet, or else of a new one from
+    /// `pull`.
     pub fn next_unit(
         &mut self,
         now: Instant,
@@ -90,13 +92,13 @@ impl Coded {
         self.sender.next_unit(now, pull, &mut self.events)
     }
 
-    /// Learns the fate of the last unit: the feedback of its ACK, or none.
+    /// Handles the outcome of the last unit: the feedback of its ACK, or `None` if no ACK came.
     pub fn take_outcome(&mut self, feedback: Option<&Feedback>) {
         let report = feedback.and_then(|feedback| Report::parse(feedback).ok());
         self.sender.take_outcome(report.as_ref(), &mut self.events);
     }
 
-    /// Takes a unit of the peer; the feedback goes back at once as the ACK.
+    /// Handles a unit from the peer; the caller returns the feedback at once as the ACK.
     pub fn take_unit(&mut self, mut unit: Frame) -> (Arrival, Option<Feedback>) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         match codes::open_header(&unit.header) {
@@ -126,7 +128,7 @@ impl Coded {
         self.events.pop_front()
     }
 
-    /// Packets that the exchange holds, begun ones that were not completed included.
+    /// Returns the number of packets that the exchange holds, including incomplete ones.
     #[must_use]
     pub fn held(&self) -> usize {
         usize::from(self.sender.is_busy())
@@ -135,8 +137,8 @@ impl Coded {
     }
 }
 
-/// Returns the fates that a policy learns of a report: a block that was combined from several
-/// copies had too little parity in this one, so that it counts as failed.
+/// Returns the outcomes as a policy learns them. A block that was combined from several copies
+/// counts as failed, because its parity did not suffice in this copy.
 fn received(fates: &[Fate]) -> Fates {
     let in_this_copy = |fate: &Fate| if *fate == Fate::Combined { Fate::Failed } else { *fate };
     fates.iter().map(in_this_copy).collect()

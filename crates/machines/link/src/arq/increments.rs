@@ -1,10 +1,10 @@
-//! Incremental redundancy: parity of a packet in place of another copy of it.
+//! Incremental redundancy: parity of a packet in place of another copy.
 //!
-//! A packet and its CRC-32 are dealt out to as few blocks as have room for the symbols of a mother
-//! code RS(k + 128, k), k ≤ 127. The first attempt is the packet alone; further ones carry the next
-//! parity symbols of every block. What was not sent is an erasure to the decoder, so that any
-//! symbols that arrive are as good as any others, damaged ones among them. Neighbouring bytes
-//! belong to different blocks, which spreads a burst.
+//! A packet and its CRC-32 are interleaved over as few blocks as possible of a mother code RS(k +
+//! 128, k), k ≤ 127. The first attempt carries only the packet; further attempts carry the next
+//! parity symbols of every block. Symbols that were not sent are erasures for the decoder, so any
+//! received symbols are useful, even damaged ones. Neighbouring bytes belong to different blocks,
+//! which spreads a burst.
 
 mod choice;
 mod store;
@@ -18,11 +18,11 @@ use windfall_wire_link::check::frame_check;
 pub(super) use choice::{Choice, LEVELS, fits};
 pub(super) use store::{Increment, IncrementStore};
 
-/// Parity symbols of the mother code.
+/// The number of parity symbols of the mother code.
 pub(super) const PARITY: usize = 128;
-/// Data symbols of a block at most.
+/// The maximum number of data symbols in a block.
 const DATA: usize = 255 - PARITY;
-/// Bytes of the CRC-32 after the packet, which are never sent.
+/// The length of the CRC-32 of the packet, which is never sent.
 const CHECK_LEN: usize = 4;
 
 /// The mother code; `None` never happens, since its parity is legal.
@@ -31,22 +31,24 @@ fn code() -> Option<&'static ReedSolomon> {
     CODE.get_or_init(|| ReedSolomon::new(PARITY).ok()).as_ref()
 }
 
-/// The blocks of a packet of `len` bytes.
+/// Returns the number of blocks of a packet of `len` bytes.
 pub(super) const fn blocks(len: usize) -> usize {
     (len + CHECK_LEN).div_ceil(DATA)
 }
 
-/// Data symbols of block `block` of a packet of `len` bytes, its check among them.
+/// Returns the number of data symbols of block `block` of a packet of `len` bytes, CRC included.
 const fn data_len(len: usize, block: usize) -> usize {
     (len + CHECK_LEN - block).div_ceil(blocks(len))
 }
 
-/// Symbols of the parity of each block that make a packet of `len` bytes without any copy of it.
+/// Returns the number of parity symbols of each block that restore a packet of `len` bytes without
+/// a copy.
 pub(super) const fn enough_alone(len: usize) -> usize {
     data_len(len, 0)
 }
 
-/// Returns all parity of a packet: the symbols of a place of all blocks, one place after the other.
+/// Returns all parity of a packet: the first symbols of all blocks, then the second ones, and so
+/// on.
 pub(super) fn parity_of(packet: &Payload) -> Vec<u8> {
     let [head, body] = packet.slices();
     let stream = [head, body, &frame_check(&[head, body])[..]].concat();
@@ -69,8 +71,8 @@ pub(super) fn parity_of(packet: &Payload) -> Vec<u8> {
     parity
 }
 
-/// Restores a packet from a damaged copy, an earlier one if there is one, and the received parity,
-/// with `None` for missing symbols; `None` if the damage is too much for that.
+/// Restores a packet from a damaged copy, an earlier copy if there is one, and the received parity,
+/// in which missing symbols are `None`. Returns `None` if there is too much damage.
 fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<Vec<u8>> {
     let blocks = blocks(copy.len());
     let mut stream = vec![0; copy.len() + CHECK_LEN];
@@ -86,14 +88,14 @@ fn decode(copy: &[u8], earlier: Option<&[u8]>, parity: &[Option<u8>]) -> Option<
     (frame_check(&[&stream])[..] == check[..]).then_some(stream)
 }
 
-/// The symbols of a damaged copy that are taken for erasures.
+/// The symbols of a damaged copy that are treated as erasures.
 #[derive(Clone, Copy)]
 enum Kept<'a> {
-    /// Symbols in which an earlier copy differs.
+    /// The symbols that differ from the earlier copy.
     BesideEarlier(&'a [u8]),
     /// No received symbol.
     Alone,
-    /// All symbols: the parity is enough by itself.
+    /// All symbols, because the parity suffices without the copy.
     Nothing,
 }
 

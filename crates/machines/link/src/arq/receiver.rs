@@ -1,4 +1,4 @@
-//! The receiving half: order, acceptance, ACKs.
+//! The receiver: reordering, acceptance of damaged packets, and ACKs.
 
 use std::collections::VecDeque;
 
@@ -14,27 +14,27 @@ use crate::framing::Mismatch;
 use crate::output::Output;
 use crate::window::Window;
 
-/// A packet that arrived before an earlier one.
+/// A packet that is kept until the packets before it have arrived or are skipped.
 #[derive(Debug)]
 struct Held {
     frame: Frame,
-    /// Its place in its flow, if it keeps order with that alone.
+    /// Its place in its flow, if it is ordered only within the flow.
     flow: Option<FlowPlace>,
-    /// Nothing better will come: the frame is undamaged, or its sender makes no further attempt.
+    /// No better copy will arrive: the frame is undamaged, or its sender makes no further attempt.
     settled: bool,
     /// It is passed up even if it is damaged.
     accepted: bool,
 }
 
-/// The state of a packet of the window.
+/// The state of a packet in the window.
 #[derive(Debug, Default)]
 enum Place {
-    /// It has not come.
+    /// No copy has been received.
     #[default]
     Empty,
-    /// It waits for its turn.
+    /// A copy is kept until the packets before it are settled.
     Held(Held),
-    /// It was passed up before its turn on the link, in the order of its flow.
+    /// The packet was passed up in the order of its flow, before its turn on the link.
     Passed,
 }
 
@@ -57,24 +57,24 @@ pub(crate) struct Numbered {
     pub(crate) wish: Wish,
 }
 
-/// Brings packets into order and reports arrivals.
+/// Puts packets into order and builds ACKs.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     accept_damaged: bool,
     window: Window,
     /// The first packet that was neither passed up nor skipped.
     next: Seq32,
-    /// Packet `next + i` at place `i`.
+    /// Entry `i` is packet `next + i`.
     places: VecDeque<Place>,
     flows: FlowOrder,
     held: usize,
     held_bytes: usize,
-    /// Damaged copies of packets that have not come whole, if they are combined.
+    /// Damaged copies of packets; `None` if copies are not combined.
     copies: Option<CopyStore>,
-    /// Damaged packets whose parity may follow, if reports list them.
+    /// Damaged packets for which parity may arrive; `None` if ACKs do not report them.
     increments: Option<IncrementStore>,
     history: History,
-    /// Packets that were skipped since the last one that was passed up whole.
+    /// The number of packets skipped since the last undamaged packet was passed up.
     lost: u16,
     ack_due: bool,
 }
@@ -105,7 +105,7 @@ impl Receiver {
         self.held
     }
 
-    /// Passes up all held packets, and restarts because the numbers of the peer do.
+    /// Passes up all kept packets, and restarts with packet number zero as the peer does.
     pub(crate) fn restart(&mut self, out: &mut Output<'_>) {
         while !self.places.is_empty() {
             self.advance(out);
@@ -114,13 +114,14 @@ impl Receiver {
         *self = Self::new(self.accept_damaged, keeps, self.window);
     }
 
-    /// Returns `true` if the damaged packet of a frame with such a wish is passed up.
+    /// Returns `true` if a damaged packet is passed up, according to the header's `wish` or the
+    /// default.
     pub(crate) fn accepts(&self, wish: Wish) -> bool {
         wish.accept_damaged.unwrap_or(self.accept_damaged)
     }
 
-    /// Records the number of a frame; returns the place of its packet, or `None` if the number is
-    /// invalid.
+    /// Records the number of a frame. Returns the distance of its packet from `next`, or `None` if
+    /// the number is invalid.
     fn hear(&mut self, numbered: Numbered, out: &mut Output<'_>) -> Option<i32> {
         if !self.history.hear(numbered.order) {
             return None;
@@ -131,7 +132,7 @@ impl Receiver {
         Some(numbered.seq.distance_from(self.next))
     }
 
-    /// Notes that a frame with a part of a packet was heard; fails if the part is of no use.
+    /// Records a frame with a part of a packet; fails if the receiver does not need the part.
     pub(crate) fn hear_part(
         &mut self,
         numbered: Numbered,
@@ -150,8 +151,8 @@ impl Receiver {
         }
     }
 
-    /// Records whether all parts in a frame have arrived. An ACK at once is only worthwhile if it
-    /// says more than that a frame came before the rest of its packet.
+    /// Records whether all parts in a frame have arrived. An ACK is due at once only if a part is
+    /// missing or the packet is complete.
     pub(crate) fn note_part(&mut self, order: Seq32, whole: bool, is_last: bool) {
         if whole {
             self.history.arrive(order);
@@ -159,8 +160,8 @@ impl Receiver {
         self.ack_due |= is_last || !whole;
     }
 
-    /// Takes a packet whose parts are all there, and brings it into order; `flow` is its place
-    /// there if it keeps order with it alone.
+    /// Takes a packet that was reassembled from its parts. `flow` is its place in its flow, if it
+    /// is ordered only within the flow.
     pub(crate) fn complete(
         &mut self,
         numbered: Numbered,
@@ -180,7 +181,7 @@ impl Receiver {
         seq.is_before(self.next)
     }
 
-    /// Makes a damaged packet whole that has not come yet, if its copies allow it.
+    /// Restores a damaged packet from its stored copies, unless the packet was received before.
     fn mend(
         &mut self,
         (seq, place): (Seq32, i32),
@@ -197,8 +198,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a frame whose header held, and what its frame check differs by from the right one;
-    /// `flow` is its place there if it keeps order with it alone.
+    /// Takes a frame with an intact header; `mismatch` is the difference of its frame check. `flow`
+    /// is its place in its flow, if it is ordered only within the flow.
     //= S3.10
     //= S3.48
     pub(crate) fn take(
@@ -216,13 +217,13 @@ impl Receiver {
         self.keep_copy((numbered, place), &mut frame, out);
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
-            // The ACK of another copy was lost: this one is good for nothing but another ACK.
+            // The packet was received before, and its ACK was lost: only the ACK is repeated.
             let reason = if good { DropReason::Duplicate } else { DropReason::FrameCheck };
             self.note_arrival(good, numbered.order);
             return out.discard(&frame, reason);
         }
         //= S0.6
-        // A damaged packet is passed up if asked, but never acknowledged.
+        // A damaged packet is passed up if its owner accepts damage, but it is never acknowledged.
         if !good && !self.accepts(numbered.wish) {
             return out.discard(&frame, DropReason::FrameCheck);
         }
@@ -236,7 +237,7 @@ impl Receiver {
         self.keep(place, Held { frame, flow, settled, accepted: true }, good, out);
     }
 
-    /// Keeps a damaged packet until its parity arrives, or restores it by parity already received.
+    /// Keeps a damaged packet for later parity, or restores it by parity already received.
     fn keep_copy(
         &mut self,
         (numbered, place): (Numbered, i32),
@@ -259,15 +260,15 @@ impl Receiver {
         }
     }
 
-    /// The place of a packet of the window that has not come whole.
+    /// Returns the window index of a packet; `None` if the packet was received undamaged.
     fn open_place(&self, place: i32) -> Option<usize> {
         let place = usize::try_from(place).ok()?;
         let is_done = self.places.get(place).is_some_and(Place::is_settled);
         (!is_done).then_some(place)
     }
 
-    /// Takes parity of a packet, and passes the packet up if it is whole by that; `flow` is its
-    /// place there if it keeps order with it alone.
+    /// Takes parity of a packet, and passes the packet up if the parity restores it. `flow` is its
+    /// place in its flow, if it is ordered only within the flow.
     pub(crate) fn take_parity(
         &mut self,
         numbered: Numbered,
@@ -297,7 +298,7 @@ impl Receiver {
                 if matches!(taken, Increment::Kept) {
                     self.history.keep(numbered.order);
                 }
-                // Its sender decides the fate of the packet.
+                // The sender keeps a copy, and reports the outcome.
                 frame.kept = true;
                 out.discard(&frame, DropReason::FrameCheck);
                 if numbered.wish.last {
@@ -307,7 +308,7 @@ impl Receiver {
         }
     }
 
-    /// Passes up the held copy of a packet, in its order, if no better copy will arrive.
+    /// Passes up the kept copy of a packet, in order, because no better copy will arrive.
     fn settle(&mut self, place: usize, out: &mut Output<'_>) {
         let Some(Place::Held(held)) = self.places.get_mut(place) else { return };
         held.settled = true;
@@ -317,7 +318,7 @@ impl Receiver {
         self.drain(out);
     }
 
-    /// Keeps a packet at a place of the window, and passes up the packets that are then in order.
+    /// Stores a packet in the window, and passes up the packets that are now in order.
     fn keep(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
         let flow = new.flow;
         self.hold(place, new, good, out);
@@ -328,7 +329,7 @@ impl Receiver {
         self.drain(out);
     }
 
-    /// Takes a probe.
+    /// Handles a probe.
     pub(crate) fn take_probe(
         &mut self,
         probe: Probe,
@@ -343,7 +344,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// The ACK that is due.
+    /// Returns the ACK if one is due.
     #[inline]
     pub(crate) fn poll_ack(&mut self) -> Option<Ack> {
         self.ack_due.then(|| self.ack())
@@ -352,7 +353,7 @@ impl Receiver {
     fn ack(&mut self) -> Ack {
         let (first, arrived, kept, more) = self.history.report();
         self.ack_due = more;
-        // The second bitmap costs bytes, and most of the time it would be empty.
+        // The second bitmap costs bytes and is usually empty, so it is omitted then.
         let kept = kept.filter(|kept| kept.iter().any(|it| it));
         Ack { next: self.next, first, arrived, kept }
     }
@@ -363,7 +364,7 @@ impl Receiver {
         }
     }
 
-    /// Keeps the better of two copies; of equally bad ones the later.
+    /// Stores a packet, in place of a worse copy. Of two damaged copies the later one is kept.
     fn hold(&mut self, place: usize, new: Held, good: bool, out: &mut Output<'_>) {
         if place >= self.places.len() {
             self.places.resize_with(place + 1, Place::default);
@@ -390,14 +391,14 @@ impl Receiver {
         self.held_bytes -= held.frame.payload.len();
     }
 
-    /// Passes up the next packets in order that are settled.
+    /// Passes up the settled packets at the start of the window.
     fn drain(&mut self, out: &mut Output<'_>) {
         while self.places.front().is_some_and(Place::is_settled) {
             self.advance(out);
         }
     }
 
-    /// Passes up the next packets of a flow that are settled.
+    /// Passes up the settled packets at the head of a flow.
     fn drain_flow(&mut self, flow: u16, out: &mut Output<'_>) {
         while let Some(seq) = self.flows.first(flow)
             && let Ok(place) = usize::try_from(seq.distance_from(self.next))
@@ -408,7 +409,7 @@ impl Receiver {
         }
     }
 
-    /// Passes a packet up; returns the flow within which alone it keeps order.
+    /// Passes a packet up; returns its flow if it is ordered only within the flow.
     //= S4.27
     fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
         let mut held = match place {
@@ -429,8 +430,8 @@ impl Receiver {
         Some(flow.flow)
     }
 
-    /// Skips everything before `base`: the sender will send nothing of it any more. A damaged
-    /// copy is then better than none.
+    /// Skips the packets before `base`, which the sender will not send again. A damaged copy is
+    /// then passed up if its owner accepts damage.
     fn pass_to(&mut self, base: Seq32, out: &mut Output<'_>) {
         while self.next.is_before(base) && !self.places.is_empty() {
             self.advance(out);

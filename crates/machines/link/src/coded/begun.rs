@@ -1,4 +1,4 @@
-//! A packet of which blocks have arrived.
+//! A packet in reassembly, of which some blocks have arrived.
 
 use core::ops::Range;
 
@@ -12,32 +12,32 @@ use super::blocks::{self, Blocks};
 use super::stream::inverted;
 use crate::output::Output;
 
-/// Different blocks of a packet of which copies are kept at most; the oldest are dropped.
+/// The maximum number of failed blocks of a packet whose copies are kept; the oldest are dropped.
 const MOST_FAILED: usize = 16;
 
-/// The fate of each block of a frame.
+/// The outcome of each block of a frame.
 pub(super) type Fates = ArrayVec<Fate, MAX_BLOCKS>;
 
-/// The blocks that have arrived, in their places.
+/// The blocks received so far, at their offsets.
 #[derive(Debug)]
 pub(super) struct Begun {
     length: u16,
     stream: Vec<u8>,
     missing: RangeSet<usize>,
-    /// Taken although their checks rejected them.
+    /// Ranges that were accepted although the checks of their blocks failed.
     suspect: RangeSet<usize>,
     corrected: u32,
-    /// The findings of the frame check, once all is there.
+    /// The result of the frame check, once the packet is complete.
     check: Check,
     tag: Option<Tag>,
     expires: Option<Instant>,
-    /// Failed blocks, if they are combined.
+    /// The copies of failed blocks; `None` if copies are not combined.
     failed: Option<Vec<FailedBlock>>,
-    /// The most copies of which a block was made.
+    /// The maximum number of copies from which a block was restored.
     combined: u32,
 }
 
-/// Copies of a block that failed.
+/// The copies of a failed block.
 #[derive(Debug)]
 struct FailedBlock {
     range: Range<usize>,
@@ -61,7 +61,7 @@ impl Begun {
         }
     }
 
-    /// Takes the good blocks of a frame, and the damaged ones if damage is `welcome`.
+    /// Takes the good blocks of a frame, and the damaged ones if damage is accepted (`welcome`).
     pub(super) fn take(&mut self, head: &Head, unit: &Frame, welcome: bool) -> Fates {
         if let (true, [stretch]) = (head.uncoded, &head.stretches[..]) {
             let range = stretch.range();
@@ -81,14 +81,15 @@ impl Begun {
                 }
             }
             let data = read.data(index, range.len());
-            // Parts of a frame that is repeated whole are useless, unless copies are combined.
+            // Blocks of a frame that is retransmitted as a whole are useless, unless copies are
+            // combined.
             let kept = all_good || !head.whole || self.failed.is_some();
             fates.push(self.put(found, kept, range, data, welcome));
         }
         fates
     }
 
-    /// Makes a failed block of its copies; keeps it as one of them if that does not do.
+    /// Restores a failed block from its copies, or else stores the block as another copy.
     fn combine(
         &mut self,
         found: Fate,
@@ -97,7 +98,7 @@ impl Begun {
         block: &[u8],
     ) -> Option<Fate> {
         if self.missing.within(range.clone()).next().is_none() {
-            // The receiver has the block, or it is padding.
+            // The receiver already has the block, or the block is padding.
             return Some(Fate::Combined);
         }
         let failed = self.failed.as_mut().filter(|_| found == Fate::Failed)?;
@@ -118,8 +119,8 @@ impl Begun {
         Some(Fate::Combined)
     }
 
-    /// Puts the data of one block where it belongs: if it is good and such are `kept`, or if damage
-    /// is `welcome`.
+    /// Stores the data of one block: if the block is good and `kept` is set, or if damage is
+    /// accepted.
     fn put(
         &mut self,
         found: Fate,
@@ -150,17 +151,17 @@ impl Begun {
         }
     }
 
-    /// Returns `true` if all of it is there, right or not.
+    /// Returns `true` if the packet is complete, damaged or not.
     pub(super) fn is_whole(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Returns `true` if a frame with this header speaks of the same packet.
+    /// Returns `true` if a frame with this header belongs to the same packet.
     pub(super) fn fits(&self, head: &Head) -> bool {
         self.length == head.length
     }
 
-    /// Returns `true` if the frame check holds or says what the sender knows, or need not.
+    /// Returns `true` if the frame check confirms the packet, or the packet has accepted damage.
     pub(super) fn is_consistent(&mut self) -> bool {
         self.check = self.read_check();
         !self.suspect.is_empty() || self.check != Check::Unchecked

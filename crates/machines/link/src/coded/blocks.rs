@@ -1,7 +1,7 @@
-//! Blocks of a frame: written with their check and parity, and put right on arrival.
+//! The blocks of a frame: encoded with check and parity, and corrected by the receiver.
 //!
-//! Whole blocks go through the code together; only the last of a frame, or one that was cut, goes
-//! alone.
+//! Whole blocks are encoded and decoded together. The last block of a frame, or a truncated one, is
+//! processed separately.
 
 use arrayvec::ArrayVec;
 use windfall_base::Payload;
@@ -12,11 +12,11 @@ use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Head, Level, MAX_BLOCK
 use super::codes::code;
 use super::stream::PacketStream;
 
-/// Pieces into which the difference of two copies of a block is cut: the check of a block has half
-/// the bits of that of a packet, and each mixture costs a decoding.
+/// The number of pieces into which the differences of two copies of a block are divided. The check
+/// of a block has only half the bits of a packet's check, and each mixture costs a decoding.
 const MOST_PIECES_OF_BLOCK: usize = 3;
 
-/// The blocks that `head` announces of `stream`, one after the other.
+/// Encodes the blocks of `stream` that `head` describes, one after the other.
 pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
     let parity = head.level.parity();
     let lengths = (0..head.stretches.len()).map(|index| head.block_len(index));
@@ -31,7 +31,8 @@ pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
     }
     if let Some(code) = code(head.level) {
         let (whole, last) = bytes.split_at_mut(whole_blocks(head) * BLOCK);
-        // Whole blocks are legal, and a shorter one holds at least its check beside the parity.
+        // Whole blocks have a legal length, and a shorter one has at least its check beside the
+        // parity.
         let _ = code.encode_many(whole, BLOCK);
         let mut rest = last;
         for index in whole_blocks(head)..head.stretches.len() {
@@ -43,23 +44,23 @@ pub(super) fn write(head: &Head, stream: &PacketStream) -> Vec<u8> {
     bytes
 }
 
-/// Counts the blocks at the beginning of a frame that have 255 bytes.
+/// Returns the number of leading blocks of a frame that have 255 bytes.
 fn whole_blocks(head: &Head) -> usize {
     (0..head.stretches.len()).take_while(|index| head.block_len(*index) == BLOCK).count()
 }
 
-/// The blocks of a frame as they were read.
+/// The decoded blocks of a frame.
 pub(super) struct Blocks {
-    /// The bytes as they arrived, put right where the fate says so.
+    /// The received bytes, corrected if the outcome of the block says so.
     bytes: [u8; MAX_BLOCKS * BLOCK],
-    /// The fate of each block, and where it begins.
+    /// The outcome of each block, and its offset.
     found: ArrayVec<(Fate, usize), MAX_BLOCKS>,
 }
 
 impl Blocks {
-    /// Reads the blocks that `head` announces.
+    /// Decodes the blocks that `head` describes.
     ///
-    /// Bytes that were cut off are erasures: parity may bring them back.
+    /// Bytes that were cut off are erasures, which parity may restore.
     pub(super) fn read(head: &Head, payload: &Payload) -> Self {
         let mut blocks = Self { bytes: [0; MAX_BLOCKS * BLOCK], found: ArrayVec::new() };
         let here = fill(&mut blocks.bytes, payload);
@@ -75,7 +76,7 @@ impl Blocks {
             };
             let right = errors.filter(|_| is_right(block, head.level));
             if errors.is_some() && right.is_none() {
-                // The received bytes may be useful; those of a wrong correction are not.
+                // The received bytes may be useful, but a failed correction is not.
                 let mut received = [0; MAX_BLOCKS * BLOCK];
                 fill(&mut received, payload);
                 block.copy_from_slice(&received[start..start + len]);
@@ -87,8 +88,8 @@ impl Blocks {
         blocks
     }
 
-    /// Puts the whole blocks right of which nothing is missing; says of each how many symbols were
-    /// wrong, or that it failed.
+    /// Corrects the whole blocks that are not truncated. Returns the number of wrong symbols of
+    /// each, or `None` if it failed.
     fn correct_together(&mut self, head: &Head, here: usize) -> ArrayVec<Option<u8>, MAX_BLOCKS> {
         let count = whole_blocks(head).min(here / BLOCK);
         let mut together = ArrayVec::new();
@@ -104,24 +105,24 @@ impl Blocks {
         together
     }
 
-    /// Returns the fate of each block.
+    /// Returns the outcome of each block.
     pub(super) fn fates(&self) -> impl Iterator<Item = Fate> + '_ {
         self.found.iter().map(|(fate, _)| *fate)
     }
 
-    /// The bytes of a block as they arrived, if it failed.
+    /// Returns the received bytes of a block that failed.
     pub(super) fn received(&self, index: usize, len: usize) -> &[u8] {
         self.data(index, len)
     }
 
-    /// The first `len` bytes of a block.
+    /// Returns the first `len` bytes of a block.
     pub(super) fn data(&self, index: usize, len: usize) -> &[u8] {
         &self.bytes[self.found[index].1..][..len]
     }
 }
 
-/// Makes a block from a failed copy and earlier ones: by the majority of three and more, with the
-/// places at which two differ as erasures, or with pieces of either.
+/// Restores a block from a failed copy and earlier copies. It tries the majority of three or more
+/// copies, the differences of two copies as erasures, and mixtures of two copies.
 pub(super) fn combine(copies: &Copies, new: &[u8], level: Level) -> Option<Vec<u8>> {
     let mismatch = |block: &[u8]| {
         let (data, check) = block.split_at(block.len() - BLOCK_CHECK);
@@ -149,8 +150,7 @@ pub(super) fn combine(copies: &Copies, new: &[u8], level: Level) -> Option<Vec<u
     mixtures(new, old, MOST_PIECES_OF_BLOCK).find_map(|block| corrected(block, &[]))
 }
 
-/// The `len` bytes that an uncoded frame carries, and their state; zeros replace the bytes that
-/// were cut off.
+/// Returns the `len` bytes of an uncoded frame and their state; zeros replace missing bytes.
 pub(super) fn read_uncoded(len: usize, payload: &Payload) -> (Fate, Vec<u8>) {
     let mut bytes = vec![0; len + BLOCK_CHECK];
     let here = fill(&mut bytes, payload);
@@ -165,7 +165,7 @@ pub(super) fn read_uncoded(len: usize, payload: &Payload) -> (Fate, Vec<u8>) {
     (fate, bytes)
 }
 
-/// Copies what has room of a payload, and says how much that was.
+/// Copies the beginning of a payload into `bytes`, and returns the number of bytes copied.
 fn fill(bytes: &mut [u8], payload: &Payload) -> usize {
     let mut here = 0;
     for slice in payload.slices() {
@@ -176,7 +176,8 @@ fn fill(bytes: &mut [u8], payload: &Payload) -> usize {
     here
 }
 
-/// Puts a block right whose bytes from `here` on are missing; gives the corrected symbols.
+/// Corrects a block whose bytes from `here` on are missing; returns the number of corrected
+/// symbols.
 fn correct(block: &mut [u8], here: usize, level: Level) -> Option<u8> {
     if here == 0 {
         return None;
@@ -190,7 +191,7 @@ fn correct(block: &mut [u8], here: usize, level: Level) -> Option<u8> {
     }
 }
 
-/// Returns `true` if a block's own check holds.
+/// Returns `true` if the check of a block is right.
 fn is_right(block: &[u8], level: Level) -> bool {
     let end = block.len() - level.parity();
     let (data, check) = block[..end].split_at(end - BLOCK_CHECK);

@@ -1,4 +1,4 @@
-//! The codes of blocks and of headers; each is built once, when first needed.
+//! The codes of blocks and headers, which are built at first use.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use windfall_wire_link::HeaderError;
 use windfall_wire_link::coded::{HEADER_PARITY, Head, Level};
 use windfall_wire_link::pipe::HeaderBytes;
 
-/// The code of blocks at `level`; `None` for a level without parity.
+/// Returns the code of blocks at `level`; `None` for a level without parity.
 pub(super) fn code(level: Level) -> Option<&'static ReedSolomon> {
     // The tables of a code are pure functions of its parity, so every exchange can share them.
     static CODES: [OnceLock<Option<ReedSolomon>>; 8] = [const { OnceLock::new() }; 8];
@@ -20,7 +20,7 @@ fn header_code() -> Option<&'static ReedSolomon> {
     CODE.get_or_init(|| ReedSolomon::new(HEADER_PARITY).ok()).as_ref()
 }
 
-/// The header with its parity.
+/// Returns the encoded header with its parity.
 pub(super) fn seal_header(head: &Head) -> HeaderBytes {
     let mut bytes = head.encode();
     bytes.extend([0; HEADER_PARITY]);
@@ -31,7 +31,7 @@ pub(super) fn seal_header(head: &Head) -> HeaderBytes {
     bytes
 }
 
-/// Puts a header right and reads it.
+/// Corrects and parses a header.
 pub(super) fn open_header(bytes: &[u8]) -> Result<Head, DropReason> {
     let mut bytes: HeaderBytes = bytes[..bytes.len().min(60)].try_into().unwrap_or_default();
     let Some(code) = header_code() else { return Err(DropReason::LinkHeader) };

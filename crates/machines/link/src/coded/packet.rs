@@ -1,4 +1,4 @@
-//! A packet in transmission in coded blocks: its missing parts, and the next frame with some.
+//! The pending packet of a sender in coded blocks: its missing parts, and its next frame.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -17,47 +17,48 @@ use crate::persistence::Arq;
 use crate::policy::{Plan, Policy, Request};
 use crate::window::Pulled;
 
-/// The packet, its frame check, and the known damage of both.
+/// The packet, its frame check, and the known damage.
 #[derive(Debug)]
 pub(super) struct Packet {
     stream: PacketStream,
     class: Class,
     tag: Option<Tag>,
     expires: Option<Instant>,
-    /// It has waited for more than half of its lifetime; `None` before its first frame.
+    /// The packet waited for more than half of its lifetime; `None` before its first frame.
     is_scarce: Option<bool>,
-    /// The ranges that the receiver is not known to have.
+    /// The ranges that the receiver has not acknowledged.
     missing: RangeSet<usize>,
-    /// The part of that which is not on its way.
+    /// The part of the missing ranges that is not in flight.
     pub(super) unsent: RangeSet<usize>,
-    /// The end of the part that was sent at least once; parts are sent from the front.
+    /// The end of the part that was sent at least once. Parts are sent in order.
     sent_to: usize,
-    /// Attempts in a row of which the receiver did not take everything.
+    /// The number of consecutive attempts that were not received completely.
     pub(super) tries: u32,
     limit: Option<u32>,
 }
 
-/// The form of a sender's frames, and the time that they take.
+/// The format of a sender's frames, and their timing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planning {
     pub(super) padded: bool,
     pub(super) passage: TransitTiming,
-    /// Bytes of a header beside the stretches of blocks: [`UNIT`](Self::UNIT) and so on.
+    /// The bytes of a header without its stretches: [`UNIT`](Self::UNIT) and so on.
     pub(super) beside: usize,
-    /// The time between a frame and the next attempt at its lost parts, without that of frames and
-    /// answers on the line.
+    /// The time between a frame and the next attempt at its lost parts, without the transmission
+    /// times of frames and ACKs.
     pub(super) round_trip: Duration,
 }
 
 impl Planning {
-    /// Bytes of a header beside the stretches of blocks: of a unit, in a window, in a flow.
+    /// The bytes of a header without its stretches: for a unit, in a window, in a flow.
     pub(super) const UNIT: usize = 20;
     pub(super) const WINDOW: usize = 28;
     pub(super) const FLOW: usize = 36;
-    /// Bytes of the stretch of a block in a header.
+    /// The bytes of a stretch in a header, which describes one block.
     const STRETCH: usize = 3;
 
-    /// The frames that carry `bytes` of a packet as `plan` says, in the fewest attempts.
+    /// Returns the frames that carry `bytes` of a packet according to `plan`, in the fewest
+    /// attempts.
     fn frames(&self, plan: Plan, bytes: usize) -> FramesOfPacket {
         let data = if plan.uncoded { bytes.max(1) } else { plan.level.data() };
         let blocks = bytes.div_ceil(data).max(1);
@@ -73,41 +74,41 @@ impl Planning {
     }
 }
 
-/// A frame whose fate is open.
+/// A frame in flight, which has not been reported.
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) head: Head,
     pub(super) plan: Plan,
-    /// Attempts before it of which the receiver did not take everything; none before the first one
+    /// The number of earlier attempts that were not received completely; zero for the first attempt
     /// at a part.
     before: u32,
-    /// Its parity is weaker than the policy says.
+    /// Its parity is weaker than the policy chose.
     is_soft: bool,
 }
 
-/// Decides whether weaker parity pays for packets that are repeated although their owner accepts
-/// damage: it does as long as their blocks pass. Each frame whose blocks fail delays the next
-/// trial.
+/// Decides whether weaker parity is used for packets whose owner accepts damage but which are
+/// retransmitted. It is used as long as their blocks are received. Each failure delays the next
+/// probe.
 #[derive(Debug, Default)]
 pub(super) struct Softness {
-    /// Frames of full strength after a failure.
+    /// The number of frames with full parity after a failure.
     pause: u32,
-    /// Frames of that pause that are left.
+    /// The remaining number of such frames.
     left: u32,
 }
 
 impl Softness {
-    /// The least and the most frames of full strength after a failure.
+    /// The minimum and the maximum number of frames with full parity after a failure.
     const PAUSES: [u32; 2] = [16, 1_024];
 
-    /// Tells whether the next frame may be softer.
+    /// Returns `true` if the next frame may have weaker parity.
     fn allows(&mut self) -> bool {
         let allows = self.left == 0;
         self.left = self.left.saturating_sub(1);
         allows
     }
 
-    /// Learns the fate of the blocks of a frame.
+    /// Records the outcomes of the blocks of a frame.
     pub(super) fn hear(&mut self, flight: &Flight, fates: &[Fate]) {
         let [least, most] = Self::PAUSES;
         match fates.iter().all(|fate| fate.is_taken()) {
@@ -122,10 +123,10 @@ impl Softness {
 }
 
 impl Packet {
-    /// A packet of which nothing was sent. Longer ones than 65 535 bytes are kept away by the
-    /// interface's MTU.
+    /// Creates a packet of which nothing was sent. The interface's MTU prevents packets longer than
+    /// 65 535 bytes.
     pub(super) fn new(Pulled { mut frame, expires }: Pulled, arq: Arq) -> Self {
-        // The frame check follows the packet, and offsets have 16 bits.
+        // The frame check follows the packet, and both must be addressable by 16-bit offsets.
         frame.payload.truncate(usize::from(u16::MAX) - FCS_LEN);
         let packet = core::mem::take(&mut frame.payload);
         let stream = PacketStream::new(packet, frame.damage.is_damaged());
@@ -144,18 +145,18 @@ impl Packet {
         }
     }
 
-    /// Bytes of the packet.
+    /// Returns the length of the packet in bytes.
     pub(super) fn len(&self) -> usize {
         self.stream.packet.len()
     }
 
-    /// Returns the wishes of the packet's owner.
+    /// Returns the class that the packet's owner requested.
     pub(super) fn class(&self) -> &Class {
         &self.class
     }
 
-    /// Returns `true` if nothing of the packet will be sent again: all of it was sent, and a packet
-    /// with one attempt ends with its first loss.
+    /// Returns `true` if nothing of the packet will be sent again: all of it was sent, and only one
+    /// attempt is allowed.
     pub(super) fn is_sent_for_good(&self) -> bool {
         self.limit == Some(1) && self.unsent.is_empty()
     }
@@ -178,7 +179,8 @@ impl Packet {
         PacketEvent::dropped(self.tag, PacketDrop::at_sender(reason, self.len()))
     }
 
-    /// Plans the next frame; `None` if the packet could not arrive in time or is not worth one.
+    /// Plans the next frame; `None` if the packet cannot arrive in time, or is not worth its air
+    /// time.
     //= S3.16
     //= S3.45
     pub(super) fn plan(
@@ -200,10 +202,10 @@ impl Packet {
         let welcomes_damage = self.class.accept_damaged == Some(true);
         let unsent = self.unsent.total();
         let mut plan = policy.plan(&Request {
-            // A padded frame is as long as its blocks, whatever it carries.
+            // A padded frame always has the length of its blocks.
             bytes: if padded { unsent.max(MAX_BLOCKS * BLOCK) } else { unsent },
             packet: self.stream.len(),
-            // Of the last attempt the answer may come later.
+            // The ACK of the last attempt may arrive after the packet's lifetime.
             time_left: self
                 .expires
                 .map(|expires| latest(expires).saturating_since(now) + passage.turn),
@@ -211,7 +213,8 @@ impl Packet {
             round_trip,
             tries_left: self.limit.map(|limit| limit.saturating_sub(self.tries)),
             welcomes_damage,
-            // Padded frames are blocks, and blocks locate damage for an owner that accepts it.
+            // Padded frames consist of blocks. If the owner accepts damage, blocks locate the
+            // damage.
             may_be_uncoded: !padded && !welcomes_damage && self.unsent.len() == 1,
         })?;
         let frames = planning.frames(plan, unsent);
@@ -219,7 +222,7 @@ impl Packet {
             return None;
         }
         //= S0.63
-        // A packet that failed once, or would only be sent again, is coded as for any other owner.
+        // After a failure, or if a damaged block would be retransmitted, the parity is not reduced.
         let is_only = self.limit == Some(1);
         let is_soft = welcomes_damage && self.tries == 0 && (is_only || softness.allows());
         if is_soft {
@@ -228,7 +231,7 @@ impl Packet {
         Some((plan, is_soft))
     }
 
-    /// The next frame: its blocks hold what was not sent, from the front. Reports it.
+    /// Builds and reports the next frame. Its blocks carry unsent parts, in order.
     pub(super) fn frame(
         &mut self,
         number: Number,
@@ -238,7 +241,7 @@ impl Packet {
     ) -> (Flight, Frame) {
         let mut head = self.head(number, plan, padded);
         let attempt = self.attempt(&head);
-        // The first attempt at a part is not the last, whatever happened to the other parts.
+        // The first attempt at a part is not the last one, even if other parts have failed.
         head.wish.last &= attempt > 1 || self.limit == Some(1);
         for range in joined(&head.stretches) {
             self.sent_to = self.sent_to.max(range.end);
@@ -264,8 +267,8 @@ impl Packet {
         (Flight { head, plan, before, is_soft }, frame)
     }
 
-    /// The number of the attempt that a frame with this header is: the first for one that holds
-    /// nothing that was sent before, whatever happened to the packet's other frames.
+    /// Returns the attempt number of a frame with this header. It is 1 for a frame that carries
+    /// only parts that were never sent, whatever happened to other frames of the packet.
     fn attempt(&self, head: &Head) -> u32 {
         let mut sent = head.stretches.iter().filter(|stretch| stretch.len > 0);
         let is_first = !sent.any(|stretch| stretch.range().start < self.sent_to);
@@ -304,15 +307,16 @@ impl Packet {
         head
     }
 
-    /// Returns the bytes that the blocks of a frame have room for if it is padded, else those that
-    /// it carries: what a policy learns of blocks as long as these.
+    /// Returns the capacity of the blocks of a padded frame, or else the bytes that the frame
+    /// carries. A policy learns from blocks of this length.
     pub(super) fn coded_bytes(head: &Head) -> usize {
         if head.padded { head.stretches.len() * head.level.data() } else { head.carried() }
     }
 
-    /// Draws the consequences of the fate of a frame; none if it was lost.
+    /// Handles the outcome of a frame; `fates` is empty if the frame was lost.
     ///
-    /// Frames that were under way together, each with a part of its own, are one attempt.
+    /// Frames that are in flight together, with different parts of the packet, count as one
+    /// attempt.
     pub(super) fn settle(&mut self, Flight { head, before, .. }: &Flight, fates: &[Fate]) {
         let all = fates.len() == head.stretches.len() && fates.iter().all(|fate| fate.is_taken());
         self.tries = if all { 0 } else { self.tries.max(*before + 1) };
@@ -330,19 +334,19 @@ impl Packet {
         }
     }
 
-    /// Returns `true` if the receiver has all of it.
+    /// Returns `true` if the receiver has the whole packet.
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// The receiver wants all of it again.
+    /// Marks the whole packet as missing: the receiver has requested all of it again.
     pub(super) fn restart(&mut self) {
         self.missing = RangeSet::from(0..self.stream.len());
         self.unsent = self.missing.clone();
     }
 }
 
-/// The ranges of stretches, with those that follow each other joined.
+/// Returns the ranges of stretches, with adjacent ranges joined.
 fn joined(stretches: &[Stretch]) -> impl Iterator<Item = Range<usize>> + '_ {
     let runs = stretches.chunk_by(|a, b| a.range().end == b.range().start);
     runs.map(|run| run[0].range().start..run[run.len() - 1].range().end)

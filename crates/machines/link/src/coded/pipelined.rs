@@ -1,9 +1,9 @@
-//! Coded blocks over a full-duplex pipe: many packets at once, in the window that also repeats
-//! plain frames, and reports of blocks behind its ACKs.
+//! Coded blocks over a full-duplex pipe: many packets are in flight in one window, as with uncoded
+//! frames, and ACKs carry reports of blocks.
 //!
-//! The ACK's bitmap lists the transmissions that were taken whole. A record after it gives the
-//! fates of the blocks of each, so that only failed blocks are repeated. If the record is lost, all
-//! blocks of a transmission that was not taken whole are sent again.
+//! The ACK's bitmap lists the transmissions that were received completely. After the bitmap, a
+//! record for each transmission gives the outcome of its blocks, so only failed blocks are
+//! retransmitted. If a record is lost, all blocks of an incomplete transmission are sent again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,17 +27,17 @@ use crate::persistence::Arq;
 use crate::policy::{Cost, Outcome, Policy, PolicyChoice};
 use crate::window::{Pulled, Window};
 
-/// Records after one ACK at most; older ones are dropped.
+/// The maximum number of records after one ACK; older ones are dropped.
 const MOST_RECORDS: usize = 128;
 
 /// The configuration of coded blocks over a pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coding {
-    /// The policy that chooses size and parity.
+    /// The policy that chooses frame size and parity.
     pub policy: PolicyChoice,
-    /// Frames have as many whole blocks as the policy says, however short the packet.
+    /// Frames have the number of blocks that the policy chooses, even for a short packet.
     pub padded: bool,
-    /// The cost of a frame.
+    /// The air time of a frame.
     pub cost: Cost,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct Pipelined {
     sender: Sender<Coder>,
     receiver: Receiver,
     combine: bool,
-    /// Packets of which blocks have arrived, by their number.
+    /// The packets in reassembly, by packet number.
     begun: BTreeMap<u32, Begun>,
-    /// The reports of transmissions that are still to be sent.
+    /// The records that have not been sent yet.
     records: VecDeque<Record>,
 }
 
 impl Pipelined {
-    /// One end that has sent and received nothing; whether it passes up damaged packets, and
-    /// combines failed blocks.
+    /// Creates one end that has sent and received nothing. The flags are `accept_damaged` and
+    /// `combine`.
     pub(crate) fn new(
         coding: Coding,
         arq: Arq,
@@ -81,7 +81,7 @@ impl Pipelined {
         self.sender.framer.passage = passage;
     }
 
-    /// Takes a frame from the medium.
+    /// Handles a frame from the medium.
     pub(crate) fn handle_frame(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Pipelined {
                 self.receiver.take_probe(probe, out).map(|()| Arrival::Control)
             }
             Ok(Header::Ack(ack)) => {
-                // Without its records an ACK still lists the transmissions that were taken whole.
+                // Without its records, an ACK still lists the complete transmissions.
                 let records = parse_records(&frame.payload.to_bytes()).unwrap_or_default();
                 self.sender.framer.reported = records.into();
                 let is_ours = self.sender.take_ack(now, &ack, out.events);
@@ -106,7 +106,7 @@ impl Pipelined {
                 Err(reason) => Err(reason),
             },
         };
-        // Their sender has given them up.
+        // The sender has dropped these packets.
         self.abandon(Receiver::is_past, out);
         taken.unwrap_or_else(|reason| {
             out.discard(frame, reason);
@@ -157,26 +157,26 @@ impl Pipelined {
         Ok(arrival)
     }
 
-    /// Restarts the receiver, because the numbers of its peer restart.
+    /// Restarts the receiver with packet number zero, as the peer does.
     pub(crate) fn restart_receiver(&mut self, out: &mut Output<'_>) {
         self.abandon(|_, _| true, out);
         self.receiver.restart(out);
         self.records.clear();
     }
 
-    /// Forgets the first packets of which blocks have arrived, as far as `is_past` holds.
+    /// Drops the oldest packets in reassembly for which `is_past` holds.
     fn abandon(&mut self, is_past: fn(&Receiver, Seq32) -> bool, out: &mut Output<'_>) {
         while let Some(first) = self.begun.first_entry()
             && is_past(&self.receiver, Seq32(*first.key()))
         {
             let mut frame = first.remove().into_frame();
-            // Its sender has reported the packet's end; this is but the end of the pieces.
+            // The sender reports the drop of the packet; this reports only its received parts.
             frame.kept = true;
             out.discard(&frame, DropReason::Uncorrectable);
         }
     }
 
-    /// The next frame for a medium that is free.
+    /// Returns the next frame for an idle medium.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -201,13 +201,13 @@ impl Pipelined {
         self.sender.poll_timeout()
     }
 
-    /// Packets that the link holds, begun ones included.
+    /// Returns the number of packets that the link holds, including incomplete ones.
     pub(crate) fn held(&self) -> usize {
         self.sender.held() + self.receiver.held() + self.begun.len()
     }
 }
 
-/// Makes coded frames as the policy says.
+/// Builds coded frames as the policy chooses.
 #[derive(Debug)]
 pub(crate) struct Coder {
     policy: Box<dyn Policy>,
@@ -216,16 +216,16 @@ pub(crate) struct Coder {
     padded: bool,
     passage: TransitTiming,
     flows: FlowNumbers,
-    /// The reports of the last ACK that are still to be used.
+    /// The records of the last ACK that have not been used yet.
     reported: VecDeque<Record>,
 }
 
-/// A packet with its frames whose fate is open.
+/// A pending packet and its frames in flight.
 #[derive(Debug)]
 pub(crate) struct Open {
     packet: Packet,
     own: OwnFlow,
-    /// The latest moment at which all of it is worth sending.
+    /// The latest time at which the whole packet is worth sending.
     latest: Option<Instant>,
     flights: VecDeque<(Seq32, Flight)>,
 }
@@ -278,7 +278,7 @@ impl Framer for Coder {
         };
         let Some((_, flight)) = flights.remove(at) else { return Fate::Open };
         let (plan, carried) = (flight.plan, Packet::coded_bytes(&flight.head));
-        // Of a transmission that arrived twice the last report counts.
+        // If a transmission was received twice, the last report counts.
         let told = self.reported.iter().rposition(|record| record.order == order);
         let record = told.and_then(|at| self.reported.remove(at));
         match &record {
@@ -287,7 +287,7 @@ impl Framer for Coder {
                 self.policy.learn(plan, carried, Outcome::Report(&fates));
                 self.softness.hear(&flight, &record.fates);
             }
-            // Taken whole, but how much had to be corrected was not heard.
+            // The transmission was complete, but its number of corrected symbols was not reported.
             None if arrived => {}
             None => self.policy.learn(plan, carried, Outcome::Silence),
         }

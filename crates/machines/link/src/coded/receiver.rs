@@ -1,4 +1,4 @@
-//! The receiving side of an exchange: keeps the good blocks of a packet until all of it is there.
+//! The receiver of an exchange: keeps the good blocks of a packet until it is complete.
 
 use arrayvec::ArrayVec;
 use windfall_base::seq::Seq16;
@@ -14,7 +14,7 @@ pub(super) struct Receiver {
     accept_damaged: bool,
     combine: bool,
     begun: Option<(Seq16, Begun)>,
-    /// The last packet that was passed up.
+    /// The number of the last packet that was passed up.
     received: Option<Seq16>,
 }
 
@@ -27,7 +27,7 @@ impl Receiver {
         self.begun.is_some()
     }
 
-    /// Takes the blocks of a frame with this header; the report goes back at once.
+    /// Takes the blocks of a frame with this header; the caller returns the report at once.
     pub(super) fn take(
         &mut self,
         seq: Seq16,
@@ -70,11 +70,11 @@ impl Receiver {
         (arrival, Some(report(Progress::Complete, seq, fates)))
     }
 
-    /// Forgets a packet that its sender has given up.
+    /// Drops an incomplete packet that its sender has dropped.
     fn abandon(&mut self, out: &mut Output<'_>) {
         if let Some((_, begun)) = self.begun.take() {
             let mut frame = begun.into_frame();
-            // Its sender has reported the packet's end; this is but the end of the pieces.
+            // The sender reports the drop of the packet; this reports only its received parts.
             frame.kept = true;
             out.discard(&frame, DropReason::Uncorrectable);
         }

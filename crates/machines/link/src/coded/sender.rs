@@ -1,5 +1,5 @@
-//! The sending side of an exchange: one packet under way, whose missing stretches go into frames as
-//! the policy says.
+//! The sender of an exchange: puts the missing parts of one pending packet into frames, as the
+//! policy chooses.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ pub(super) struct Sender {
     padded: bool,
     pub(super) passage: TransitTiming,
     current: Option<Packet>,
-    /// The frame whose fate is open.
+    /// The frame that has not been reported yet.
     flight: Option<Flight>,
     softness: Softness,
-    /// The number of the packet under way, or of the last.
+    /// The number of the pending packet, or of the last one.
     seq: Seq16,
 }
 
@@ -57,7 +57,7 @@ impl Sender {
                 self.seq = self.seq.next();
             }
             let current = self.current.as_mut()?;
-            // An outcome that was not reported is a loss.
+            // A missing report counts as a loss.
             if let Some(flight) = self.flight.take() {
                 current.settle(&flight, &[]);
             }
@@ -95,7 +95,7 @@ impl Sender {
             return;
         }
         let again = report.is_some_and(|report| report.progress == Progress::Again);
-        // A receiver that asks for everything again has taken nothing.
+        // A receiver that requests everything again has kept nothing.
         current.settle(&flight, if again { &[] } else { fates.unwrap_or_default() });
         if again {
             current.restart();

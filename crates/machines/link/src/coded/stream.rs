@@ -1,7 +1,7 @@
-//! The bytes that blocks carry: a packet and its frame check.
+//! The byte stream that blocks carry: a packet and its frame check.
 //!
-//! The frame check of a packet that its sender knows to be damaged is inverted: a right one would
-//! vouch for the damage.
+//! If the sender knows that a packet is damaged, it inverts the frame check: a right one would
+//! vouch for the damaged packet.
 
 use core::ops::Range;
 
@@ -22,12 +22,12 @@ impl PacketStream {
         Self { packet, check }
     }
 
-    /// Bytes of the packet and its check.
+    /// Returns the length of the packet with its check.
     pub(super) fn len(&self) -> usize {
         self.packet.len() + FCS_LEN
     }
 
-    /// Appends the bytes of `range`, as far as there are any, to `bytes`.
+    /// Appends the bytes of `range` that exist to `bytes`.
     pub(super) fn copy(&self, range: Range<usize>, bytes: &mut Vec<u8>) {
         let [head, body] = self.packet.slices();
         let mut start = 0;
@@ -40,7 +40,7 @@ impl PacketStream {
     }
 }
 
-/// The frame check of a packet that its sender knows to be damaged, where `right` would be right.
+/// Returns the frame check of a packet that is known to be damaged; `right` is its computed check.
 pub(super) fn inverted(right: [u8; FCS_LEN]) -> [u8; FCS_LEN] {
     right.map(|byte| !byte)
 }

@@ -1,42 +1,42 @@
-//! The amount of parity that goes first, or whether a copy is the better attempt.
+//! The choice between a copy and parity for a retransmission, and the amount of parity.
 
 use super::blocks;
 
-/// Parity symbols of each block in all, after each increment.
+/// The total number of parity symbols of each block after each increment.
 pub(crate) const LEVELS: [usize; 5] = [8, 16, 32, 64, 128];
-/// Bytes of a frame beside its contents: header and check.
+/// The bytes of a frame beside its contents: header and frame check.
 const OVERHEAD: f64 = 23.0;
-/// The weight of the earlier observations against a new one.
+/// The weight of the earlier observations after a new one.
 const MEMORY: f64 = 0.95;
-/// Packets that failed and are repeated, of which one tries parity all the same.
+/// One in this many failed packets probes parity even if a copy seems better.
 const TRIAL: u32 = 32;
-/// Packets that failed and are repeated, of which one tries parity if attempts are few and trials
-/// keep failing.
+/// One in this many failed packets with limited attempts probes parity, after repeated failures of
+/// such probes.
 const RAREST_TRIAL: u32 = 1024;
-/// Packets with few attempts that may have less than a copy under way, at most.
+/// The maximum of [`Choice::trusted`].
 const MOST_TRUSTED: u32 = 1024;
-/// Packets for which parity was enough that make good one for which it was not.
+/// The number of successes of parity that outweigh one failure.
 const LOSS_OF_TRUST: u32 = 2;
 
-/// Learns how much parity damaged packets needed, and chooses by the bytes that go on the air.
+/// Estimates the parity that damaged packets need, and minimizes the bytes on the air.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    /// The number of times that each level was enough, and last that none was; old ones weigh less.
+    /// The number of times that each level sufficed, and that none did (last entry); it decays.
     enough: [f64; LEVELS.len() + 1],
-    /// The share of copies that arrived damaged or not at all.
+    /// The share of copies that did not arrive undamaged.
     failing: f64,
     since_trial: u32,
-    /// Packets with few attempts of which one tries parity that is no longer worth a copy.
+    /// One in this many packets with limited attempts probes parity that seems worse than a copy.
     trial_after: u32,
-    /// Packets with few attempts of which less than a copy may be under way: one at first, and
-    /// more with each for which that was enough, as in slow start.
+    /// The maximum number of packets with limited attempts that may have less than a copy in
+    /// flight. It is one at first and grows with each success, as in slow start.
     trusted: u32,
-    /// Packets with few attempts of which less than a copy is under way.
+    /// The number of packets with limited attempts that have less than a copy in flight.
     under_way: u32,
 }
 
 impl Default for Choice {
-    /// Initially, a little parity is presumed to be enough most of the time.
+    /// Returns the initial estimate: a little parity suffices most of the time.
     fn default() -> Self {
         let enough = [0.4, 0.3, 0.15, 0.1, 0.04, 0.01];
         Self { enough, failing: 0.5, since_trial: 0, trial_after: TRIAL, trusted: 1, under_way: 0 }
@@ -44,13 +44,13 @@ impl Default for Choice {
 }
 
 impl Choice {
-    /// Learns the fate of a copy of a packet.
+    /// Records whether a copy of a packet arrived undamaged.
     pub(crate) fn note_copy(&mut self, arrived: bool) {
         let failed = if arrived { 0.0 } else { 1.0 };
         self.failing += (failed - self.failing) / 16.0;
     }
 
-    /// Learns the level that made a packet whole, or that none did.
+    /// Records the level that restored a packet; `None` if none did.
     pub(crate) fn note_enough(&mut self, level: Option<usize>) {
         self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
         self.enough[level.unwrap_or(LEVELS.len())] += 1.0;
@@ -60,8 +60,8 @@ impl Choice {
         }
     }
 
-    /// Learns that a level was not enough for a packet, and not which one would have been, or that
-    /// none would: the packet counts as those of the past that needed more.
+    /// Records that a level did not suffice for a packet, of which the sufficient level is unknown.
+    /// The packet counts as the earlier packets that needed more than this level.
     pub(crate) fn note_more(&mut self, level: usize) {
         self.enough.iter_mut().for_each(|weight| *weight *= MEMORY);
         let more = &mut self.enough[level + 1..];
@@ -71,37 +71,37 @@ impl Choice {
         self.trusted = self.trusted.saturating_sub(LOSS_OF_TRUST).max(1);
     }
 
-    /// Tells whether one more packet with few attempts may have less than a copy under way.
+    /// Returns `true` if another packet with limited attempts may have less than a copy in flight.
     pub(crate) fn has_room(&self) -> bool {
         self.under_way < self.trusted
     }
 
-    /// Tells whether the parity sent lately was enough more often than not.
+    /// Returns `true` if recent parity sufficed more often than not.
     pub(crate) fn is_trusted(&self) -> bool {
         self.trusted > 1
     }
 
-    /// Counts a packet with few attempts of which less than a copy goes under way, or no longer is.
+    /// Counts a packet with limited attempts that begins or ceases to have less than a copy in
+    /// flight.
     pub(crate) fn count_under_way(&mut self, begins: bool) {
         self.under_way = if begins { self.under_way + 1 } else { self.under_way.saturating_sub(1) };
     }
 
-    /// The share of packets with few attempts for which parity that is less than a copy must be
-    /// enough: as many as copies arrive whole, and until it has proved itself half of the others
-    /// too.
+    /// Returns the minimum success probability of parity for packets with limited attempts. It is
+    /// that of a copy, and higher until parity has proved itself.
     pub(crate) fn least(&self) -> f64 {
         if self.is_trusted() { 1.0 - self.failing } else { 1.0 - self.failing / 2.0 }
     }
 
-    /// The share of the packets for which `level` is enough, of those for which the levels below
-    /// `from` are not.
+    /// Returns the share of packets for which `level` suffices, among the packets for which the
+    /// levels below `from` do not.
     pub(crate) fn reaches(&self, from: usize, level: usize) -> f64 {
         let of = |levels: &[f64]| levels.iter().sum::<f64>();
         of(&self.enough[from..=level]) / of(&self.enough[from..]).max(1e-9)
     }
 
-    /// Returns the level of the first increment of a packet of `len` bytes, which makes at least
-    /// the share `least` of such packets; `None` if another copy is the better attempt.
+    /// Returns the level of the first increment of a packet of `len` bytes; `None` if another copy
+    /// is the better attempt. The level restores at least the share `least` of such packets.
     pub(crate) fn first(&mut self, len: usize, least: f64) -> Option<usize> {
         let cheapest = |least| {
             let levels = (0..LEVELS.len()).filter(|level| self.reaches(0, *level) >= least);
@@ -124,8 +124,8 @@ impl Choice {
         Some(first)
     }
 
-    /// The bytes that a packet costs that begins with this level; `None` if they are more than a
-    /// copy at once.
+    /// Returns the expected bytes for a packet that begins with this level; `None` if its first
+    /// increment is longer than a copy.
     fn cost(&self, len: usize, first: usize) -> Option<f64> {
         let copy = len as f64 + OVERHEAD;
         fits(len, 0, LEVELS[first]).then_some(())?;
@@ -142,12 +142,13 @@ impl Choice {
             sum += (self.enough[level] + below) * spent;
             open -= self.enough[level] + below;
         }
-        // With the parity that has come a second copy is nearly always enough.
+        // After the received parity, a second copy almost always suffices.
         Some((sum + open * (spent + 1.2 * copy)) / total)
     }
 }
 
-/// Tells whether the parity symbols from `sent` to `level` of each block are less than a copy.
+/// Returns `true` if the parity symbols from `sent` to `level` of all blocks are shorter than a
+/// copy.
 pub(crate) fn fits(len: usize, sent: usize, level: usize) -> bool {
     blocks(len) * (level - sent) < len
 }

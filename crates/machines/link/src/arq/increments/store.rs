@@ -1,4 +1,4 @@
-//! Damaged packets whose parity may come.
+//! Damaged packets for which parity may arrive.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use windfall_wire_link::pipe::IncrementPart;
 use super::{PARITY, blocks, decode, enough_alone};
 use crate::output::Output;
 
-/// A packet that came damaged.
+/// A packet of which only damaged copies were received.
 #[derive(Debug)]
 struct Begun {
-    /// The last copy.
+    /// The newest copy.
     frame: Frame,
     /// The copy before it.
     earlier: Option<Vec<u8>>,
-    /// The received parity; empty before the first.
+    /// The received parity; empty before the first increment.
     parity: Vec<Option<u8>>,
-    /// Frames received, all of them damaged.
+    /// The number of frames received.
     frames: u32,
 }
 
@@ -29,7 +29,7 @@ impl Begun {
             + self.parity.len() * size_of::<Option<u8>>()
     }
 
-    /// The packet, if the received symbols suffice to restore it.
+    /// Returns the packet if the received symbols suffice to restore it.
     fn made(&self) -> Option<Frame> {
         if self.parity.is_empty() {
             return None;
@@ -44,33 +44,33 @@ impl Begun {
     }
 }
 
-/// The outcome of a frame for a packet that has not come whole.
+/// The result of a frame for a packet that was not received undamaged yet.
 #[derive(Debug)]
 pub(crate) enum Increment {
-    /// It makes the packet whole.
+    /// The frame restores the packet.
     Made(Frame),
-    /// It is kept.
+    /// The frame is kept.
     Kept,
-    /// It is useless: its packet is not there, or there is no room.
+    /// The frame is dropped: the store has no copy of its packet, or no room.
     Useless,
 }
 
-/// Damaged packets of a window, by their number.
+/// The damaged packets of a window, by packet number.
 #[derive(Debug)]
 pub(crate) struct IncrementStore {
     begun: BTreeMap<u32, Begun>,
     bytes: usize,
-    /// Bytes of all of them at most.
+    /// The maximum number of bytes of all packets.
     room: usize,
 }
 
 impl IncrementStore {
-    /// An empty store for up to `room` bytes.
+    /// Creates an empty store for up to `room` bytes.
     pub(crate) fn new(room: usize) -> Self {
         Self { begun: BTreeMap::new(), bytes: 0, room }
     }
 
-    /// Takes a damaged copy of a packet, of which no byte is missing.
+    /// Takes a damaged copy of a packet, which has its full length.
     pub(crate) fn take_copy(
         &mut self,
         seq: Seq32,
@@ -90,7 +90,7 @@ impl IncrementStore {
         })
     }
 
-    /// Takes parity of a packet, damaged or not.
+    /// Takes parity of a packet; the parity may be damaged itself.
     pub(crate) fn take_parity(
         &mut self,
         seq: Seq32,
@@ -104,14 +104,14 @@ impl IncrementStore {
         if first + count > PARITY || frame.payload.len() != count * blocks {
             return Increment::Useless;
         }
-        // Parity that yields the packet by itself needs no room.
+        // Parity that restores the packet without the copy needs no room.
         let is_enough = frame.damage.frame == Check::Good && count >= enough_alone(len);
         let more = if is_enough { 0 } else { 2 * blocks * PARITY };
         self.change(seq, more, out, |old| {
             let mut begun = old.filter(|old| old.frame.payload.len() == len)?;
             begun.parity.resize(blocks * PARITY, None);
             if is_enough {
-                // Wrong symbols of earlier parity would only do harm.
+                // Earlier parity may be damaged and is not needed.
                 begun.parity.fill(None);
             }
             let places = &mut begun.parity[first * blocks..][..count * blocks];
@@ -122,7 +122,7 @@ impl IncrementStore {
         })
     }
 
-    /// Forgets the packets before `next`.
+    /// Drops the packets before `next`.
     pub(crate) fn forget_before(&mut self, next: Seq32) {
         while let Some(first) = self.begun.first_entry()
             && Seq32(*first.key()).is_before(next)
@@ -131,15 +131,15 @@ impl IncrementStore {
         }
     }
 
-    /// Drops the symbols of a packet that has arrived.
+    /// Drops the state of a packet that was received undamaged.
     pub(crate) fn forget(&mut self, seq: Seq32) {
         if let Some(begun) = self.begun.remove(&seq.0) {
             self.bytes -= begun.bytes();
         }
     }
 
-    /// Puts what `change` makes of a packet in its place, unless it is whole then; `more` is what
-    /// it may grow by.
+    /// Updates the state of a packet by `change`, and restores the packet if possible. The state
+    /// may grow by up to `more` bytes.
     fn change(
         &mut self,
         seq: Seq32,
