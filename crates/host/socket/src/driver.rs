@@ -37,7 +37,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// The idle time after which receive buffers are released.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// The state of a connection that its application waits for.
+/// The state of a connection that blocked calls of its application wait for.
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     pub(crate) connected: bool,
@@ -67,7 +67,7 @@ enum Driver {
 }
 
 impl State {
-    /// Takes the next connection that was not accepted.
+    /// Returns the next connection that waits for an accept.
     pub(crate) fn accept(&mut self) -> Option<(ConnectionId, SocketAddr)> {
         let accepted = self.accepted.pop_front();
         if let Some((id, _)) = accepted {
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// Wakes a caller to drive, if no other does.
+    /// Wakes a waiting caller to drive the endpoint, if no other does.
     fn hand_over(&self) {
         if self.driver == Driver::Idle {
             self.waiting.wake_any();
@@ -107,8 +107,8 @@ pub(crate) struct State {
     driver: Driver,
     /// The callers that wait for the one that drives.
     waiting: Waiting,
-    /// The last time at which a caller drove; an endpoint whose callers have not is driven in the
-    /// background from the first moment on.
+    /// The last time at which a caller drove the endpoint. Until the first one does, the background
+    /// thread drives it.
     driven: Option<Instant>,
     /// The background thread sleeps until the driving caller stops.
     asleep: bool,
@@ -220,8 +220,8 @@ impl Core {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// Lets the calls that wait for this look at the state again; the one that drives may be among
-    /// them.
+    /// Wakes the calls that wait for `awaited`, so that they check the state again. The driving
+    /// caller may be one of them.
     pub(crate) fn notify(&self, state: &State, awaited: Awaited) {
         self.wake();
         state.waiting.wake(awaited);
@@ -246,7 +246,8 @@ impl Core {
         }
     }
 
-    /// Waits until `ready` returns a value, and drives meanwhile; `awaited` is what it looks at.
+    /// Waits until `ready` returns a value, and drives the endpoint meanwhile. `awaited` names the
+    /// condition that `ready` checks.
     pub(crate) fn wait<T>(
         &self,
         awaited: Awaited,
@@ -268,7 +269,8 @@ impl Core {
                 continue;
             }
             if state.driver == Driver::Background {
-                // It releases the socket when it sees that a caller was here just now.
+                // The background thread releases the socket when it sees that a caller has just
+                // driven.
                 state.driven = Some(now);
                 self.wake();
             }
@@ -312,7 +314,7 @@ impl Core {
         self.pump(&mut state, arrivals);
         state.driver = Driver::Idle;
         state.wake_changed();
-        // A caller that has driven goes on, or hands over when it stops.
+        // A caller that has driven continues, or wakes another one when it stops.
         if driver == Driver::Background || result.is_err() {
             state.hand_over();
         }
@@ -337,7 +339,7 @@ impl Core {
         let mut now = began;
         let mut heard = Heard::Nothing;
         while heard == Heard::Nothing && now < end {
-            // If the peer waits for this processor, it runs first.
+            // If the peer is a process that waits for this processor, it runs first.
             std::thread::yield_now();
             heard = self.receive(arrivals);
             now = self.clock.now();
@@ -353,7 +355,7 @@ impl Core {
         Ok(heard)
     }
 
-    /// Receives what has arrived. An error belongs to a datagram sent before, which counts as lost.
+    /// Receives what has arrived. An error concerns a datagram sent before, which counts as lost.
     fn receive(&self, arrivals: &mut Vec<ReceivedDatagram>) -> Heard {
         match self.socket.receive_any(arrivals) {
             Ok(_) => Heard::Datagrams,
@@ -370,7 +372,7 @@ impl Core {
         self.take_reports(state);
     }
 
-    /// Notes what the path has reported of datagrams to any peer; returns whether it has.
+    /// Processes the ICMP errors about datagrams to any peer; returns whether there were any.
     fn take_reports(&self, state: &mut State) -> bool {
         let refusals = self.socket.refusals();
         for peer in refusals.iter().flatten() {
@@ -379,7 +381,7 @@ impl Core {
         refusals.is_some()
     }
 
-    /// Waits for the socket; returns whether there is something to receive.
+    /// Polls the socket; returns whether there is something to receive.
     fn poll(&self, span: Option<Duration>, busy: bool) -> io::Result<bool> {
         let mut interest = PollFlags::IN;
         interest.set(PollFlags::OUT, busy);
@@ -392,11 +394,11 @@ impl Core {
         if !fds[1].revents().is_empty() {
             let _ = rustix::io::read(&self.wake, &mut [0; 8]);
         }
-        // Anything but room for sending: receiving fetches an error.
+        // Any event except writability: receiving also fetches pending errors.
         Ok(!fds[0].revents().difference(PollFlags::OUT).is_empty())
     }
 
-    /// Passes received datagrams to the endpoint, performs what is due, and sends.
+    /// Passes received datagrams to the endpoint, handles expired timers, and sends.
     fn pump(&self, state: &mut State, mut arrivals: Vec<ReceivedDatagram>) {
         let now = self.clock.now();
         if !arrivals.is_empty() {
@@ -453,8 +455,8 @@ impl Core {
             Ok(count) => drop(state.unsent.drain(..count)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
-                // The error belongs to the first datagram, which is lost as it may be on the path.
-                // A report of the path belongs to an earlier one, and is not authenticated.
+                // The error concerns the first datagram, which then counts as lost. An ICMP error
+                // concerns an earlier datagram, and is not authenticated.
                 if error.kind() == io::ErrorKind::ConnectionRefused {
                     self.refused(state);
                 } else if !self.take_reports(state)
@@ -476,7 +478,8 @@ impl Core {
     fn sort_events(&self, state: &mut State) {
         while let Some((id, event)) = state.endpoint.poll_event() {
             if matches!(event, SapEvent::Accepted { .. }) && !state.endpoint.is_listening() {
-                // It was half open when the listener closed, and cannot be accepted any more.
+                // The connection was half open when the listener closed, and cannot be accepted any
+                // more.
                 state.endpoint.close(self.clock.now(), id);
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Adaptive busy polling: polls for a while before a thread sleeps, if that is likely to succeed.
 //!
-//! A sleep and a wake-up take longer than a datagram's way through the operating system. A caller
+//! A sleep and a wake-up take longer than a datagram takes through the operating system. A caller
 //! therefore polls first if its last wait was short. After each unsuccessful poll it sleeps at once
 //! for twice as many waits as before.
 

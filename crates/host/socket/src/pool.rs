@@ -1,8 +1,8 @@
-//! A pool of buffers for long datagrams: an allocator returns blocks of this size to the system
-//! each time, and fresh pages cost more than copying the data.
+//! A pool of buffers for long datagrams. An allocator would return blocks of this size to the
+//! system each time, and faulting in fresh pages costs more than copying the data.
 //!
-//! Buffers are mapped, so that the system has them back as soon as they are not needed: an
-//! allocator would keep them, and a thousand idle sockets would hold a thousand buffers.
+//! Buffers are mapped, so that clearing the pool returns them to the system at once. An allocator
+//! might keep them, and a thousand idle sockets would hold a thousand buffers.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use memmap2::MmapMut;
 
 /// The size of a buffer: the longest datagram.
 pub(crate) const LONG: usize = 1 << 16;
-/// The length from which data get a buffer of their own; shorter ones would waste it.
+/// The length from which on data get a pooled buffer; shorter data would waste it.
 pub(crate) const WORTH: usize = LONG / 2;
 /// The maximum number of free buffers.
 const MOST: usize = 128;

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 /// The pairs of descriptors that must be free for a runtime to start.
 const SPARE: usize = 3;
 
-/// Makes a runtime on this thread: one with more could not start where the system has no threads.
+/// Creates a single-threaded runtime, which starts even if the system has no threads left.
 ///
 /// # Errors
 /// If the system has no descriptors left, for which tokio itself would panic.

@@ -29,9 +29,9 @@ pub use options::SapOptions;
 ///
 /// Threads may share it: one sends, another receives (S0.21).
 ///
-/// A socket that is dropped does not wait: a thread in the background delivers what is precise, as
-/// long as the program runs. What is left when the program ends is lost without an error, so call
-/// [`close`](Self::close) first.
+/// Dropping a socket does not wait. A background thread delivers the remaining precise messages
+/// while the program runs. Messages that are left when the program ends are lost without an error,
+/// so call [`close`](Self::close) first.
 pub struct SapSocket {
     core: Handle,
     id: ConnectionId,
@@ -123,9 +123,9 @@ impl SapSocket {
         self.core.lock().connections.get(&self.id).and_then(|status| status.closed)
     }
 
-    /// Returns for how long the peer has been silent although data wait for its answer; `None`
-    /// while it answers. [`SapConfig::silence_timeout`] ends the connection after such a time,
-    /// otherwise it lives on for a minute.
+    /// Returns for how long the peer has left retransmissions unanswered; `None` while it responds.
+    /// [`SapConfig::silence_timeout`] ends the connection after such a time. If it is unset, the
+    /// idle timeout does, after a minute by default.
     ///
     /// [`SapConfig::silence_timeout`]: windfall_sap::SapConfig::silence_timeout
     #[must_use]
@@ -140,19 +140,19 @@ impl SapSocket {
         self.core.lock().endpoint.set_newest_first(self.id, newest_first);
     }
 
-    /// Sets how long approximate messages that were lost are sent again, from their first
-    /// transmission on, but three times in any case; zero, the default, if they are sent once.
-    /// Messages that arrive damaged are not sent again.
+    /// Sets how long lost approximate messages are retransmitted, counted from their first
+    /// transmission; zero, the default, means never. Each lost message has three transmissions even
+    /// if they take longer. Messages that arrive damaged are not retransmitted.
     pub fn set_lateness(&self, lateness: Duration) {
         self.core.lock().endpoint.set_lateness(self.id, lateness);
     }
 
-    /// Sends approximate messages that were lost again beyond their lateness
-    /// ([`set_lateness`](Self::set_lateness)), unless there is no progress for this time or
-    /// anything has arrived damaged. A full queue has dropped what is lost otherwise, which makes
-    /// a transfer slow and damages nothing. Progress is a message that is sent for the first time
-    /// or acknowledged; whatever there is of it, each is given up after six times this time. It is
-    /// for data that are not played while they come; zero by default.
+    /// Retransmits lost approximate messages beyond their lateness
+    /// ([`set_lateness`](Self::set_lateness)). This ends after `patience` without progress, or if
+    /// anything arrives damaged. On a path without damage, losses come from full queues: the
+    /// transfer is slow, but can be completed. Progress is the first transmission or the
+    /// acknowledgement of a message. Each message is given up after six times `patience` in any
+    /// case. Use it for data that are not played back while they arrive; zero by default.
     pub fn set_patience_with_queues(&self, patience: Duration) {
         self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
     }
@@ -165,7 +165,7 @@ impl SapSocket {
         self.core.lock().endpoint.set_linger(self.id, linger);
     }
 
-    /// Returns what its calls wait for.
+    /// Returns the condition that its calls wait for.
     fn awaited(&self) -> Awaited {
         Awaited::Connection(self.id)
     }
@@ -200,7 +200,7 @@ impl SapSocket {
         };
         while self.core.clock.now() < end {
             let until = settles_at().map_or(end, |at| at.min(end));
-            // It ends early if the size grows, and then there is another time to wait for.
+            // The wait ends early if the size grows; then there is a new time to wait for.
             if self.core.wait(self.awaited(), Some(until), is_known).is_ok() {
                 return;
             }

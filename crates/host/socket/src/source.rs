@@ -1,4 +1,4 @@
-//! The source addresses that the operating system chooses.
+//! The source addresses that the routing table of the operating system selects.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,11 +10,11 @@ const REMEMBERED: usize = 1024;
 
 /// The source addresses of a socket that is bound to all addresses.
 ///
-/// They are part of the pseudo header, so the checksum needs them.
+/// The pseudo header of the checksum contains the source address.
 #[derive(Debug, Default)]
 pub(crate) struct Sources(Mutex<BTreeMap<Destination, IpAddr>>);
 
-/// An address, and its interface if it is one of a link.
+/// An address, with its interface if it is link-local.
 type Destination = (IpAddr, u32);
 
 impl Sources {
@@ -37,7 +37,7 @@ impl Sources {
         Ok(source)
     }
 
-    /// Returns whether the source address of packets to `to` is another one than `known` now.
+    /// Returns whether the source address of packets to `to` now differs from `known`.
     pub(crate) fn has_changed(&self, to: SocketAddr, known: IpAddr) -> bool {
         self.forget();
         routed(to).is_ok_and(|source| source != known)

@@ -13,7 +13,7 @@ use windfall_base::Duration;
 
 /// The maximum number of datagrams per system call.
 pub(crate) const BATCH: usize = 32;
-/// The maximum number of datagrams that the system cuts from one, or merges into one.
+/// The maximum number of segments of one GSO send or GRO receive.
 pub(crate) const SEGMENTS: usize = 64;
 
 /// Space for one control message, aligned as the system requires.
@@ -66,12 +66,12 @@ impl SocketOption {
     /// Report the destination of each datagram, over IPv6.
     pub(crate) const DESTINATION6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO);
 
-    /// Report what the path says of datagrams to any peer, over IPv4.
+    /// Report ICMP errors about datagrams to any peer, over IPv4.
     pub(crate) const REPORTS: Self = Self::new(libc::IPPROTO_IP, libc::IP_RECVERR);
-    /// Report what the path says of datagrams to any peer, over IPv6.
+    /// Report ICMP errors about datagrams to any peer, over IPv6.
     pub(crate) const REPORTS6: Self = Self::new(libc::IPPROTO_IPV6, libc::IPV6_RECVERR);
 
-    /// Merge datagrams of one length on reception.
+    /// Merge received datagrams of equal length (UDP GRO).
     pub(crate) const MERGE: Self = Self::new(libc::SOL_UDP, libc::UDP_GRO);
 
     const fn new(level: i32, name: i32) -> Self {
@@ -94,12 +94,12 @@ pub(crate) fn set(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::R
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Numbers that the system tells of a socket's memory, and the place of the datagrams that found
-/// its buffer full (`SK_MEMINFO_DROPS`).
+/// The number of values of `SO_MEMINFO`, and the index of the drops at a full receive buffer
+/// (`SK_MEMINFO_DROPS`).
 const MEMORY_NUMBERS: usize = 9;
 const DROPS_AT: usize = 8;
 
-/// Returns the datagrams that found the socket's buffer full.
+/// Returns the number of datagrams dropped because the socket's receive buffer was full.
 pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let mut numbers = [0_u32; MEMORY_NUMBERS];
     let mut len = size_of::<[u32; MEMORY_NUMBERS]>() as libc::socklen_t;
@@ -165,7 +165,8 @@ pub(crate) fn send(fd: BorrowedFd<'_>, datagrams: &[Outgoing<'_>]) -> io::Result
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
-/// Sends the datagrams of `size` bytes that `slices` make up in a row, in one call.
+/// Sends `slices`, concatenated and segmented into datagrams of `size` bytes, in one call (UDP
+/// GSO).
 pub(crate) fn send_segments<'a>(
     fd: BorrowedFd<'_>,
     to: Option<SocketAddr>,
@@ -319,7 +320,7 @@ impl Address {
             libc::AF_INET => Some(SocketAddr::new(Ipv4Addr::from(word(4)).into(), port)),
             libc::AF_INET6 => {
                 let ip = Ipv6Addr::from(*bytes[8..].first_chunk::<16>()?);
-                // A socket for both families sees IPv4 so.
+                // A dual-stack socket reports IPv4 addresses as mapped ones.
                 if let Some(v4) = ip.to_ipv4_mapped() {
                     return Some(SocketAddr::new(v4.into(), port));
                 }
@@ -363,18 +364,18 @@ fn control_data(header: &libc::msghdr) -> (Option<IpAddr>, Option<usize>) {
     (to, segment)
 }
 
-/// A report of the path or of the system about a datagram that was sent.
+/// An ICMP error or a local error about a datagram that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     /// The destination of the datagram.
     pub(crate) to: Option<SocketAddr>,
-    /// The port is closed there.
+    /// The error is `ECONNREFUSED`: the port at the destination is closed.
     pub(crate) refused: bool,
-    /// The system itself reports it, which has refused the datagram with an error too.
+    /// The error is local: the system has rejected the datagram itself.
     pub(crate) local: bool,
 }
 
-/// Takes the next report, if there is one.
+/// Returns the next error from the socket's error queue, if there is one.
 pub(crate) fn take_report(fd: BorrowedFd<'_>) -> Option<Report> {
     let mut address = Address([0; 28]);
     let mut control = [const { MaybeUninit::<Control>::uninit() }; 4];
@@ -411,7 +412,7 @@ pub(crate) fn take_report(fd: BorrowedFd<'_>) -> Option<Report> {
     Some(report)
 }
 
-/// Disconnects a datagram socket, so that it may be connected anew.
+/// Disconnects a datagram socket, so that it may be connected again.
 pub(crate) fn disconnect(fd: BorrowedFd<'_>) -> io::Result<()> {
     let nowhere = libc::sockaddr { sa_family: libc::AF_UNSPEC as u16, sa_data: [0; 14] };
     let len = size_of::<libc::sockaddr>() as libc::socklen_t;
@@ -420,9 +421,9 @@ pub(crate) fn disconnect(fd: BorrowedFd<'_>) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Attaches a filter that drops every datagram: the socket only reserves its port.
+/// Attaches a BPF filter that drops every datagram: the socket only reserves its port.
 pub(crate) fn silence(fd: BorrowedFd<'_>) -> io::Result<()> {
-    // One instruction of the classic filter machine: return 0 bytes.
+    // One classic BPF instruction: return 0 bytes.
     let mut program = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 }];
     let filter = libc::sock_fprog { len: 1, filter: program.as_mut_ptr() };
     let len = size_of::<libc::sock_fprog>() as libc::socklen_t;

@@ -71,7 +71,7 @@ pub struct UdpLiteSocket {
     socket: OwnedFd,
     /// Reserves the port of a raw socket.
     placeholder: Option<OwnedFd>,
-    /// Datagrams received since its copies were taken from the placeholder.
+    /// The number of datagrams received since their copies were drained from the placeholder.
     copies: AtomicUsize,
     /// The local address, which changes with a new route of a connected socket.
     local: RwLock<SocketAddr>,
@@ -81,15 +81,15 @@ pub struct UdpLiteSocket {
     least_coverage: AtomicI32,
     /// The coverage of datagrams without one of their own ([`UDPLITE_SEND_CSCOV`]).
     send_coverage: AtomicU16,
-    /// It is bound to all addresses of both families.
+    /// The socket is dual-stack: bound to the unspecified address of both families.
     both: bool,
-    /// The system cuts long datagrams into segments.
+    /// The system supports UDP GSO.
     cuts: AtomicBool,
-    /// The system reports what the path says of datagrams to any peer.
+    /// The system reports ICMP errors about datagrams to any peer.
     reports: AtomicBool,
-    /// Datagrams that the system has merged are welcome.
+    /// UDP GRO is permitted.
     may_merge: AtomicBool,
-    /// The system merges datagrams.
+    /// UDP GRO is enabled.
     merges: AtomicBool,
     /// The last value of the kernel's option for IPv4 and for IPv6: the coverage, or whether to
     /// omit the checksum.
@@ -98,14 +98,15 @@ pub struct UdpLiteSocket {
     pool: Pool,
 }
 
-/// Gives a socket of datagrams large buffers, as those of UDP-Lite have here; the kernel may grant
-/// less.
+/// Sets the kernel buffers of a datagram socket to the size that UDP-Lite sockets have here; the
+/// kernel may grant less.
 pub fn enlarge_buffers(socket: impl AsFd) {
     let _ = sockopt::set_socket_recv_buffer_size(&socket, KERNEL_BUFFER);
     let _ = sockopt::set_socket_send_buffer_size(&socket, KERNEL_BUFFER);
 }
 
-/// Returns the datagrams that found a socket's buffer full; 0 where the system does not tell.
+/// Returns the number of datagrams dropped because a socket's receive buffer was full; 0 if the
+/// system does not count them.
 pub fn dropped_datagrams(socket: impl AsFd) -> u64 {
     system::dropped(socket.as_fd()).unwrap_or(0)
 }
@@ -179,8 +180,8 @@ impl UdpLiteSocket {
         })
     }
 
-    /// Connects to `peer`, once: only its datagrams are received from then on, and the system need
-    /// not look up the route of each.
+    /// Connects to `peer`, at most once. Only datagrams of the peer are received from then on, and
+    /// the system caches the route.
     ///
     /// # Errors
     /// If there is no route, or the socket is connected already.
@@ -189,7 +190,7 @@ impl UdpLiteSocket {
         if self.peer.get().is_some() {
             return Err(rustix::io::Errno::ISCONN.into());
         }
-        // A raw socket has no ports to the system; it looks at them itself.
+        // The system does not know the ports of a raw socket, so this end filters by port itself.
         if self.carrier != Carrier::Raw {
             rustix::net::connect(&self.socket, &peer)?;
             // The system has chosen the source address.
@@ -205,15 +206,15 @@ impl UdpLiteSocket {
         self.peer.get().copied()
     }
 
-    /// Connects a connected socket anew, since its own address may be gone: the system chooses the
-    /// source address of the route that it has now, and another port.
+    /// Reconnects a connected socket, because its local address may be gone. The system selects the
+    /// source address of the present route, and another port.
     pub(crate) fn reconnect(&self) {
         let Some(peer) = self.peer().filter(|_| self.carrier != Carrier::Raw) else { return };
         let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
         if !self.sources.has_changed(peer, local.ip()) {
             return;
         }
-        // Without a route it stays as it is, and the next silence tries again.
+        // Without a route the socket stays as it is, and the next timeout tries again.
         if system::disconnect(self.socket.as_fd()).is_ok()
             && rustix::net::connect(&self.socket, &peer).is_ok()
             && let Ok(now) = local_address(&self.socket)
@@ -222,20 +223,20 @@ impl UdpLiteSocket {
         }
     }
 
-    /// Lets the system report closed ports of all peers; without that it reports that of a
-    /// connected one. A raw socket has no ports to the system.
+    /// Enables ICMP errors from all peers. By default the system reports only those from the peer
+    /// of a connected socket. It does not know the ports of a raw socket.
     pub(crate) fn learn_of_refusals(&self) {
         if self.carrier == Carrier::Raw || self.reports.swap(true, Ordering::Relaxed) {
             return;
         }
-        // A socket of one family has not the option of the other.
+        // A socket of one family does not have the option of the other.
         for option in [SocketOption::REPORTS, SocketOption::REPORTS6] {
             let _ = system::set(self.socket.as_fd(), option, 1);
         }
     }
 
-    /// Takes the reports about earlier datagrams, with the peers whose port is closed; `None` if
-    /// the path has reported nothing.
+    /// Drains the error queue of the socket. Returns the peers whose port is closed; `None` if the
+    /// queue was empty.
     pub(crate) fn refusals(&self) -> Option<Vec<SocketAddr>> {
         if !self.reports.load(Ordering::Relaxed) {
             return None;
@@ -257,7 +258,8 @@ impl UdpLiteSocket {
         self.carrier
     }
 
-    /// Returns the datagrams that found the socket's buffer full, as far as the system tells.
+    /// Returns the number of datagrams dropped because the receive buffer was full; 0 if the system
+    /// does not count them.
     #[must_use]
     pub fn dropped_by_system(&self) -> u64 {
         dropped_datagrams(&self.socket)
@@ -285,7 +287,7 @@ impl UdpLiteSocket {
             system::set(self.socket.as_fd(), option, value)?;
         }
         if let (Some(holder), true) = (&self.placeholder, value != UNSET) {
-            // One of UDP has no such option, and gets no copies.
+            // A UDP placeholder has no such option, and gets no copies.
             let _ = system::set(holder.as_fd(), SocketOption::udp_lite(UDPLITE_RECV_CSCOV), value);
         }
         self.least_coverage.store(value, Ordering::Relaxed);
@@ -366,7 +368,7 @@ fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
     Ok(rustix::net::getsockname(socket)?.try_into()?)
 }
 
-/// Returns whether a socket is for both families: one inside UDP that is bound to all addresses.
+/// Returns whether a socket is dual-stack: bound to the unspecified address, with the carrier UDP.
 fn is_for_both(local: SocketAddr, carrier: Carrier) -> bool {
     carrier == Carrier::Udp && local.is_ipv6() && local.ip().is_unspecified()
 }
@@ -403,10 +405,10 @@ fn options(socket: &OwnedFd, carrier: Carrier, local: SocketAddr) -> io::Result<
 
 /// Creates a socket that reserves the port of a raw socket.
 ///
-/// A kernel with UDP-Lite would reject every datagram to an unknown port by ICMP; otherwise a UDP
-/// port stands for it, so that two programs cannot use the same one. One of UDP-Lite gets copies of
-/// all that the raw socket gets, which are taken from it: the kernel would count refused copies as
-/// drops.
+/// A kernel with UDP-Lite would answer every datagram to an unbound port with an ICMP error, so the
+/// placeholder is a UDP-Lite socket. On other kernels it is a UDP socket, so that two programs
+/// cannot use the same port. A UDP-Lite placeholder receives copies of all datagrams of the raw
+/// socket. The copies are drained, because the kernel would count rejected ones as drops.
 fn hold_port(local: SocketAddr) -> io::Result<OwnedFd> {
     let (holder, is_lite) = match open(local, SocketType::DGRAM, ipproto::UDPLITE) {
         Ok(lite) => (lite, true),

@@ -14,7 +14,7 @@ impl SapSocket {
         self.core.flush(&mut state);
     }
 
-    /// Waits until everything precise is acknowledged and everything else sent.
+    /// Waits until all precise messages are acknowledged and all others are sent.
     ///
     /// # Errors
     /// If the connection ends before, or the timeout expires.
@@ -54,9 +54,9 @@ impl SapSocket {
         self.core.lock().endpoint.report_within(self.id).is_some()
     }
 
-    /// Waits until each approximate message of a stream has arrived or was given up, of those that
-    /// are sent again if they are lost ([`set_lateness`](Self::set_lateness)); returns whether all
-    /// arrived. The account of the stream begins anew then.
+    /// Waits until each retransmittable approximate message of a stream
+    /// ([`set_lateness`](Self::set_lateness)) has arrived or was given up. Returns whether all
+    /// arrived. The answer resets the count of the stream.
     ///
     /// # Errors
     /// If the connection ends before, or the timeout expires.
@@ -101,13 +101,14 @@ impl SapSocket {
         Err(SapError::Unfinished { left, here: self.local_addr(), there: self.peer, reason })
     }
 
-    /// Returns whether the peer has acknowledged the end, or the reason for which it never will.
+    /// Returns whether the peer has acknowledged the FIN, or the reason for which it never will.
     fn finished(&self, state: &State) -> Option<Result<(), CloseReason>> {
         let closed = state.connections.get(&self.id).and_then(|status| status.closed);
         let has_all = || state.endpoint.undelivered(self.id).messages == 0;
         match closed {
             Some(CloseReason::Closed) => Some(Ok(())),
-            // It has everything; only its last acknowledgement was lost, and it may have ended.
+            // The peer has received everything. Only its last acknowledgement was lost, and it may
+            // have ended already.
             Some(CloseReason::ClosedByPeer | CloseReason::PortClosed) if has_all() => Some(Ok(())),
             Some(reason) => Some(Err(reason)),
             None => state.endpoint.is_finished(self.id).then_some(Ok(())),
@@ -126,8 +127,8 @@ impl SapSocket {
         self.finish_or_abort()
     }
 
-    /// Resets the connection at once: calls that wait for it end with an error, and what the peer
-    /// does not have yet is lost.
+    /// Resets the connection at once: calls that wait for it end with an error, and undelivered
+    /// messages are lost.
     pub fn reset(&self) {
         let mut state = self.core.lock();
         state.endpoint.abort(self.id, CloseReason::Closed);

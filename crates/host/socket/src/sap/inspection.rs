@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use windfall_sap::{Inspector, MessageCheck, Tolerance};
 
-/// The inspector of a socket, and what is to be changed about it before the next message.
+/// The inspector of a socket, and the new settings that apply from the next message on.
 #[derive(Default)]
 pub(super) struct Inspection {
     inspector: Mutex<Inspector>,
-    /// Another thread has found the inspector taken.
+    /// Another thread waits for the inspector.
     awaited: AtomicBool,
     wanted: Mutex<Wanted>,
 }
@@ -33,7 +33,7 @@ impl Inspection {
 
     pub(super) fn set_check(&self, check: Option<MessageCheck>) {
         let before = self.wanted().check.replace(check);
-        // What it holds may wait for a lock, too.
+        // Dropping the old check may run code that waits for a lock, too.
         drop(before);
     }
 

@@ -117,7 +117,7 @@ impl SapListener {
             state.endpoint.close(self.core.clock.now(), id);
             state.connections.remove(&id);
         }
-        // Whoever polls the descriptor learns of the end.
+        // A program that polls the descriptor is woken, and learns that the listener is closed.
         state.acceptable.raise();
         self.core.flush(&mut state);
         self.core.notify(&state, Awaited::Accepted);

@@ -108,12 +108,12 @@ impl SapSocket {
             let mut state = self.core.lock();
             let stream = request.stream;
             let number = request.number;
-            // Without a connection, receiving reports its end.
+            // If the connection has ended, the receiving call reports it.
             let _ = state.endpoint.repair(self.id, stream, number, &request.ranges);
             self.core.flush(&mut state);
         }
         if is_awaited {
-            // Whoever found the inspector taken waits by the time this lock is free.
+            // A thread that found the inspector in use is waiting by the time this lock is free.
             self.core.notify(&self.core.lock(), self.awaited());
         }
         if failed { Err(SapError::Check) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Receiving: batches, datagrams that the system has merged, and what each carrier's header says.
+//! Reception: batches, datagrams merged by UDP GRO, and the header of each carrier.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,12 +21,12 @@ use crate::carrier::Carrier;
 use crate::pool::{Pool, WORTH};
 use crate::system::{self, Incoming, SocketOption};
 
-/// The buffer size of one datagram, until a longer one has arrived, which is lost: the longest
-/// packet of 802.11, so that the first search for a path's size finds it.
+/// The buffer size of one datagram, until a longer one has arrived, which is truncated and lost. It
+/// holds the longest 802.11 MSDU, so that the first path MTU probe fits.
 const USUAL: usize = 2304;
-/// The number of received datagrams after which their copies are taken from the placeholder.
+/// The number of received datagrams after which their copies are drained from the placeholder.
 const COPIES: usize = 16;
-/// The number of datagrams in a batch from then on.
+/// The number of datagrams in a batch after a longer datagram has arrived.
 const LONG_BATCH: usize = 16;
 
 /// The receive buffers of a batch.
@@ -120,13 +120,13 @@ impl UdpLiteSocket {
         self.take(system::BATCH, arrivals)
     }
 
-    /// Lets the system merge whole datagrams from now on, once one has arrived: then a call may
-    /// receive many more than it has buffers.
+    /// Permits UDP GRO, which is enabled once a datagram under the system's own checksum arrives. A
+    /// call may then receive more datagrams than it has buffers.
     pub(crate) fn permit_merging(&self) {
         self.may_merge.store(self.carrier == Carrier::Udp, Ordering::Relaxed);
     }
 
-    /// Tells the system to merge datagrams; returns whether it begins to.
+    /// Enables UDP GRO; returns whether that succeeds.
     fn merge(&self) -> bool {
         if !self.may_merge.load(Ordering::Relaxed) || self.merges.swap(true, Ordering::Relaxed) {
             return false;
