@@ -1,4 +1,4 @@
-//! The reports of an interface: the life of each packet on one link, as seen by its two ends.
+//! The events of an interface: what happens to each packet on one link, as seen by its two ends.
 
 use windfall_base::PacketEvent;
 use windfall_mac::wifi::radio::Period;
@@ -11,9 +11,9 @@ pub enum InterfaceEvent {
     Packet(PacketEvent),
     /// An RTS of the interface was not answered by a CTS.
     RtsFailed,
-    /// The radio has changed its state; reported only where the radio is observed.
+    /// The radio has changed its state; reported only if the radio is observed.
     Radio(Period),
-    /// A frame of RLP went out or came in; those that only fill the line are not reported.
+    /// An RLP frame was sent or received; frames that only fill the line are not reported.
     Rlp(RlpSight),
 }
 
@@ -21,9 +21,9 @@ pub enum InterfaceEvent {
 //= S1.31
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpSight {
-    /// It was sent from here; if not, it arrived here undamaged.
+    /// This end sent the frame; if not, this end received it undamaged.
     pub sent: bool,
-    /// It was sent before, or it came before.
+    /// The frame was sent or received before.
     pub again: bool,
     /// The kind of the frame with its numbers.
     pub control: RlpControl,
@@ -34,7 +34,7 @@ pub struct RlpSight {
 }
 
 impl RlpSight {
-    /// A frame that is worth a report.
+    /// Returns the event for a frame, unless the frame only fills the line.
     pub(crate) fn of(frame: &RlpFrame, sent: bool, again: bool) -> Option<Self> {
         let RlpFrame { command, poll_final, control, .. } = *frame;
         let fills = control == RlpControl::Unnumbered(Unnumbered::Null);

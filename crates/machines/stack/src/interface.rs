@@ -49,17 +49,17 @@ const MAX_MTU: usize = 65_535;
 pub struct InterfaceConfig {
     /// The longest packet that it takes from the device, in bytes.
     pub mtu: usize,
-    /// The wishes of the packets' owners; the first rule that matches counts.
+    /// The rules that classify packets; the first rule that matches applies.
     pub rules: Vec<Rule>,
-    /// The capacity of the queue for the link; of each flow where several are scheduled.
+    /// The capacity of the queue for the link, or of the queue of each scheduled flow.
     pub queue: Limits,
     /// In which order flows are served.
     pub discipline: Discipline,
     /// Flows with a share of their own; rules name them.
     pub flows: Vec<ScheduledFlow>,
-    /// The assistance for the TCP that crosses it.
+    /// The assistance for TCP connections over the interface.
     pub assist: AssistConfig,
-    /// The codes across packets.
+    /// The erasure codes across packets.
     pub repairs: RepairsConfig,
     /// The link below.
     pub link: LinkLayerConfig,
@@ -111,7 +111,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// An interface that has done nothing. Links that contend draw from stream `name` of `seed`.
+    /// Creates an interface. Links with contention draw from stream `name` of `seed`.
     #[must_use]
     pub fn new(config: InterfaceConfig, seed: Seed, name: &str) -> Self {
         let InterfaceConfig { mtu, rules, queue, discipline, flows, .. } = config;
@@ -133,24 +133,24 @@ impl Interface {
         Self { mtu, classifier, assist, repairs, link, account: InterfaceAccount::new(observe) }
     }
 
-    /// Yields what happened, oldest first; nothing unless the interface is observed.
+    /// Returns the oldest event; `None` always if the interface is not observed.
     #[inline]
     pub fn poll_event(&mut self) -> Option<InterfaceEvent> {
         self.account.poll_event()
     }
 
-    /// Returns what follows from what it hears until a frame comes for it, or it is woken or given
-    /// a packet, if it need not be told until then.
+    /// Lends the contention of the station, if frames for other stations need not be passed to it
+    /// for a while. Call [`resume`](Self::resume) before any other input.
     #[must_use]
     pub fn rest(&self) -> Option<Rest> {
         let rest = self.link.rest();
-        // What the assistance waits for would be forgotten beside the end of a contention.
+        // The timers of the assistance would be missed during the contention.
         let waits =
             || self.assist.poll_timeout().is_some() || self.repairs.poll_timeout().is_some();
         rest.filter(|rest| matches!(rest, Rest::Idle) || !waits())
     }
 
-    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    /// Restores the contention that [`rest`](Self::rest) has lent.
     pub fn resume(&mut self, contention: Contention) {
         self.link.resume(contention);
     }
@@ -162,7 +162,7 @@ impl Interface {
         self.account.ledger(self.link.held() + self.repairs.held())
     }
 
-    /// Returns the packets that have not come, and that a repair which has come may make yet.
+    /// Returns the missing packets that a received repair packet may still recover.
     pub fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
         self.repairs.awaited()
     }
@@ -181,28 +181,27 @@ impl Interface {
     }
 
     //= S0.10
-    /// Turns the receive switch of an 802.11 radio: whether frames for this station whose check
-    /// failed are passed up. Other links have no such switch, and nothing happens.
+    /// Sets whether an 802.11 radio passes up frames for this station whose FCS failed. Other links
+    /// ignore the call.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         let has_code = self.repairs.set_accept_damaged(accept);
         self.link.set_accept_damaged(accept || has_code);
     }
 
-    /// Tells the link what can be known of the time that its frames take: what could not arrive
-    /// within its lifetime is not sent.
+    /// Sets the expected transit time of frames. The link does not send packets that would arrive
+    /// after their lifetime.
     pub fn set_passage(&mut self, passage: TransitTiming) {
         self.account.set_passage(passage);
         self.link.set_passage(passage);
     }
 
-    /// Returns each flow's use of the link, everything else first; empty on a pipe without flows,
-    /// or on 802.11.
+    /// Returns the use of the link by each flow, with best effort first; empty without flows.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
         self.link.flows()
     }
 
-    /// Returns the packets, and their bytes, that wait for the link.
+    /// Returns the number of packets that wait for the link, and their bytes.
     #[must_use]
     pub fn queue_len(&self) -> (usize, usize) {
         self.link.queue_len()
@@ -212,7 +211,7 @@ impl Interface {
         self.account.taken();
         self.account.counters.from_device += 1;
         self.classifier.classify(&mut frame);
-        // The expiry on an earlier link no longer holds.
+        // The expiry of an earlier link does not apply.
         let lifetime = frame.class.lifetime;
         frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         note_markable(&mut frame);
@@ -238,7 +237,7 @@ impl Interface {
 }
 
 impl Interface {
-    /// Puts the repairs that are due before the link.
+    /// Queues the repair packets that are due.
     fn send_repairs(&mut self, now: Instant) {
         while let Some(frame) = self.repairs.sender.as_mut().and_then(RepairSender::poll_repair) {
             self.account.taken();
@@ -260,7 +259,7 @@ impl Interface {
         packets
     }
 
-    /// The next packet that the link and the code across packets pass up.
+    /// Returns the next packet that the link and the erasure code pass up.
     fn next_received(&mut self, now: Instant) -> Option<Frame> {
         loop {
             if let Some(frame) = self.repairs.poll_delivery() {
@@ -273,7 +272,7 @@ impl Interface {
         }
     }
 
-    /// The next packet for the device.
+    /// Returns the next packet for the device.
     fn poll_delivery(&mut self, now: Instant) -> Option<Frame> {
         loop {
             let mut frame = self.next_received(now)?;
@@ -299,7 +298,7 @@ impl Interface {
         }
     }
 
-    /// Puts what must cross the link once more before it, ahead of what waits.
+    /// Queues the packets that the assistance retransmits, ahead of all others.
     fn repeat(&mut self, now: Instant) {
         while let Some(mut frame) = self.assist.poll_repetition() {
             self.account.taken();
@@ -316,11 +315,11 @@ impl Interface {
 
 impl Node for Interface {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
-        // An input is large, and passes without a copy as long as nothing takes it apart.
+        // An input is large. Passing it on as a whole avoids a copy.
         if port == MEDIUM {
             return self.link.handle_input(now, input, &mut self.account);
         }
-        // A device gives no signals, and there is no other port.
+        // A device sends no signals, and there is no other port.
         if let (DEVICE, Input::Frame(frame, _)) = (port, input) {
             self.take_packet(now, frame);
         }

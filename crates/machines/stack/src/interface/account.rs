@@ -1,4 +1,4 @@
-//! The books of an interface: ledger, counters, and events for an observer.
+//! The accounting of an interface: ledger, counters, and events for an observer.
 
 use std::collections::VecDeque;
 
@@ -13,21 +13,21 @@ use windfall_wire_net::mark_congestion;
 use super::pace::Pace;
 use crate::event::InterfaceEvent;
 
-/// Events that wait for their reader at most; later ones are counted and not kept.
+/// The maximum number of events that wait for the observer; further ones are only counted.
 const EVENT_LIMIT: usize = 1 << 16;
 
 /// The counts of an interface so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that the device brought.
+    /// Packets received from the device.
     pub from_device: u64,
-    /// Packets handed to the device.
+    /// Packets delivered to the device.
     pub to_device: u64,
     /// Of these, packets known to be damaged.
     pub damaged_to_device: u64,
-    /// Bytes of the packets handed to the device.
+    /// Bytes of the packets delivered to the device.
     pub bytes_to_device: u64,
-    /// Packets of the device that the link took from its queue to send them.
+    /// Packets of the device that the link has dequeued for transmission.
     pub taken_up: u64,
     /// Counts of the events of packets.
     pub packets: PacketCounters,
@@ -35,11 +35,11 @@ pub struct Counters {
     pub control_sent: u64,
     /// Bytes given to the medium, headers, trailers and control frames included.
     pub bytes_sent: u64,
-    /// Frames with packets, or unreadable ones, that the medium brought.
+    /// Frames with packets, or unreadable ones, received from the medium.
     pub from_medium: u64,
-    /// Control frames that the medium brought.
+    /// Control frames received from the medium.
     pub control_received: u64,
-    /// Events that found no room because no reader took the earlier ones.
+    /// Events that were dropped because the observer had not read the earlier ones.
     pub events_lost: u64,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct InterfaceAccount {
     observe: bool,
     events: VecDeque<InterfaceEvent>,
     pub(super) counters: Counters,
-    /// Without the packets that are held: the parts of the interface know them.
+    /// The ledger without the held packets, which the parts of the interface count.
     ledger: Ledger,
     pace: Pace,
 }
@@ -78,7 +78,7 @@ impl InterfaceAccount {
         }
     }
 
-    /// Enters an event of a packet into the books, and keeps it for the observer.
+    /// Counts an event of a packet, and keeps it for the observer.
     #[inline]
     pub(super) fn record(&mut self, event: PacketEvent) {
         self.ledger.record(&event.kind);
@@ -86,7 +86,7 @@ impl InterfaceAccount {
         self.note(InterfaceEvent::Packet(event));
     }
 
-    /// Learns what slots add to the time of frames.
+    /// Sets the expected transit time of frames.
     pub(super) fn set_passage(&mut self, passage: TransitTiming) {
         self.pace.slots = passage.slots.unwrap_or_default();
     }
@@ -96,8 +96,8 @@ impl InterfaceAccount {
         Ledger { held: held as u64, ..self.ledger.clone() }
     }
 
-    /// The next packet of a queue that is still worth sending; `least` is the time that one of such
-    /// a length takes at least to its receiver.
+    /// Dequeues the next packet that can still arrive in time. `least` returns the minimum transit
+    /// time for a length.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -112,8 +112,9 @@ impl InterfaceAccount {
         }
     }
 
-    /// A packet that leaves a queue, marked if it is to be; `None` if it has waited too long to
-    /// arrive in time, or is a repair for which one that stays `behind` would be late.
+    /// Processes a packet that leaves a queue: ECN-marks it if requested. Returns `None` if active
+    /// queue management drops it, if it would arrive after its lifetime, or if it is a repair that
+    /// would make a packet `behind` it late.
     pub(super) fn dequeue_checked(
         &mut self,
         now: Instant,
@@ -143,15 +144,15 @@ impl InterfaceAccount {
             self.mark(&mut frame);
         }
         self.pace.leaves(now, len, behind.is_some_and(|behind| !behind.is_empty()));
-        // A repair is no packet of the device.
+        // A repair packet does not count as a packet of the device.
         self.counters.taken_up += u64::from(frame.covers.is_none());
         Some(Pulled { frame, expires })
     }
 
-    /// Enters the packets that another one displaced from its queue.
+    /// Counts the packets that another one displaced from its queue.
     ///
     /// # Errors
-    /// The reason why the packet that came was refused.
+    /// The reason for which the new packet was dropped.
     #[inline]
     pub(super) fn record_enqueue(&mut self, join: Join) -> Result<(), DropReason> {
         match join {
@@ -170,25 +171,25 @@ impl InterfaceAccount {
         }
     }
 
-    /// Marks a packet that met congestion here, if its sender understands that.
+    /// Sets CE in a packet if it is ECN-capable (RFC 3168).
     pub(super) fn mark(&mut self, frame: &mut Frame) {
         let Some(marked) = mark_congestion(&frame.payload) else { return };
         frame.payload = marked;
         self.record(PacketEventKind::Marked.of_packet(frame.tag));
     }
 
-    /// A packet came from the device, or was made here to be sent.
+    /// Counts a packet that came from the device, or was generated here.
     pub(super) fn taken(&mut self) {
         self.ledger.taken += 1;
     }
 
-    /// The medium brought a packet, or something that could not be told from one.
+    /// Counts a received packet, or a frame that may have been one.
     pub(super) fn arrived(&mut self) {
         self.ledger.taken += 1;
         self.counters.from_medium += 1;
     }
 
-    /// A frame that the link passed up ended here as it should: it was no packet.
+    /// Counts a received frame that was consumed here, because it was no packet.
     pub(super) fn consumed(&mut self) {
         self.ledger.given += 1;
         self.counters.control_received += 1;
@@ -199,13 +200,13 @@ impl InterfaceAccount {
     }
 
     //= S0.5
-    /// A packet to be sent was discarded before the link had it; no copy of it is left.
+    /// Counts a packet that was dropped before the link had it.
     pub(super) fn refused(&mut self, tag: Option<Tag>, reason: DropReason, len: usize) {
         self.record(PacketEvent::dropped(tag, PacketDrop::at_sender(reason, len)));
     }
 
-    /// A packet, or one copy of it, was discarded after its arrival; `kept` says whether its sender
-    /// keeps a copy.
+    /// Counts a packet, or a copy of it, that was dropped after its arrival. `kept` says whether
+    /// its sender keeps a copy.
     pub(super) fn discarded(
         &mut self,
         tag: Option<Tag>,
@@ -216,13 +217,13 @@ impl InterfaceAccount {
         self.record(PacketEvent::dropped(tag, PacketDrop::at_receiver(kept, reason, len)));
     }
 
-    /// A packet goes to the device.
+    /// Counts a packet that is delivered to the device.
     pub(super) fn delivered(&mut self, frame: &Frame) {
         let (len, is_damaged) = (frame.payload.len(), frame.damage.is_damaged());
         self.counters.to_device += 1;
         self.counters.bytes_to_device += len as u64;
         self.counters.damaged_to_device += u64::from(is_damaged);
-        // Only an observer reads what is known of the damage.
+        // Only an observer needs the description of the damage.
         let damage = (self.observe && is_damaged).then(|| Box::new(frame.damage.clone()));
         self.record(PacketEventKind::Delivered { len, damage }.of_packet(frame.tag));
     }

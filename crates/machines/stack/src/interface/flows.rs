@@ -1,5 +1,5 @@
-//! The packets that wait for a link: a queue for each flow, and a discipline that says whose turn
-//! it is (S3.29–S3.42).
+//! The packet queues of a link: one for each flow, and a discipline that schedules them
+//! (S3.29–S3.42).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +34,7 @@ pub(super) struct QueueConfig {
     pub(super) limits: Limits,
     /// The flows with a share of their own.
     pub(super) flows: Vec<ScheduledFlow>,
-    /// The chances of what keeps queues short.
+    /// The random numbers of the active queue management.
     pub(super) random: Stream,
 }
 
@@ -45,8 +45,7 @@ impl QueueConfig {
     }
 }
 
-/// The share of everything else, for each destination: weight 1, and the power factor of
-/// best effort (S3.35).
+/// The share of best effort, for each destination: weight 1, and its power factor (S3.35).
 const REST: FlowConfig = FlowConfig { weight: 1.0, power_factor: 1.2, reserved: false };
 
 /// The use of a link by a flow so far, in seconds of air time.
@@ -58,19 +57,19 @@ pub struct FlowAccount {
     pub share: FlowConfig,
     /// Effort, outcome and error rate.
     pub account: Account,
-    /// The outcome that it could expect without errors.
+    /// The outcome that the flow could expect without errors.
     pub expected: f64,
-    /// Bytes of the packets that are known to have arrived, or presumed to.
+    /// The bytes of the packets that have arrived, or are presumed to have.
     pub bytes: u64,
-    /// True if the link did not learn the fate of packets: they count as arrived.
+    /// Set if the link does not know the outcome of packets, which then count as delivered.
     pub outcome_unknown: bool,
-    /// Packets that came, those that a full queue refused included.
+    /// Offered packets, including those dropped by a full queue.
     pub offered: u64,
     /// Packets that wait.
     pub waiting: usize,
 }
 
-/// A packet that was taken for the link, as its flow remembers it.
+/// The record of a packet that the link has dequeued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticket {
     /// The place of its flow.
@@ -86,7 +85,7 @@ pub(super) struct Attempt {
     pub(super) count: u32,
     /// The air that it took.
     pub(super) spent: Duration,
-    /// If the packet counts as arrived with it: the air that it would have taken without errors.
+    /// The air time without errors, if the packet counts as delivered by this attempt.
     pub(super) brings: Option<Duration>,
 }
 
@@ -98,7 +97,7 @@ struct Entry {
     queue: PacketQueue,
     /// The peer that each packet of the queue goes to.
     peers: VecDeque<usize>,
-    /// The peer that a packet of it is under way to.
+    /// The peer that a dequeued packet of this queue is in transmission to.
     under_way: Option<usize>,
     account: Account,
     bytes: u64,
@@ -123,15 +122,15 @@ pub(super) struct Queues {
     measure: Measure,
     /// Packets that wait for each peer.
     waiting: Vec<usize>,
-    /// Until when time is accounted for.
+    /// The time up to which air time is charged.
     settled: Instant,
-    /// Time that was accounted for beyond that: an attempt that ended later had begun in it.
+    /// Air time charged beyond that time, by attempts that had begun before and ended later.
     ahead: Duration,
-    /// The cost of recent attempts: in the measure, and in seconds of air.
+    /// The cost of recent attempts, in units of the measure and in seconds of air time.
     spent: (f64, f64),
 }
 
-/// The share of what earlier attempts cost that is forgotten with each.
+/// The weight of each attempt in the moving averages of the cost.
 const FORGOTTEN: f64 = 0.02;
 
 impl Queues {
@@ -141,7 +140,7 @@ impl Queues {
     pub(super) fn new(config: &QueueConfig, peers: usize) -> Self {
         let QueueConfig { discipline, flows, .. } = config;
         let mut scheduler = discipline.build();
-        // Under strict priority the first comes first, and what belongs to no flow is the last.
+        // Under strict priority the first flow is served first, and best effort last.
         let legal = flows.iter().filter(|flow| scheduler.add(flow.share).is_ok());
         let entry = |(place, flow)| Entry::new(flow, config.queue(place));
         let entries: Vec<Entry> = legal.enumerate().map(entry).collect();
@@ -175,7 +174,7 @@ impl Queues {
         }
     }
 
-    /// Takes a packet for `peer` at the tail of its flow, if that queue takes it.
+    /// Enqueues a packet for `peer` at the tail of its flow, unless the queue drops it.
     pub(super) fn push(&mut self, now: Instant, peer: usize, frame: Frame) -> Join {
         self.add_peers(peer + 1);
         let flow = frame.class.flow;
@@ -194,7 +193,7 @@ impl Queues {
         self.scheduler.arrive(place);
         self.expectations.arrive(now, place, bytes);
         if let Join::Displaced(heads) = &join {
-            // They stood at the head of the same flow.
+            // The dropped packets were at the head of the same flow.
             for _ in heads {
                 let peer = self.entries[place].peers.pop_front().unwrap_or(peer);
                 self.waiting[peer] -= 1;
@@ -204,21 +203,21 @@ impl Queues {
         join
     }
 
-    /// Notes that a packet of a flow left its queue for nowhere.
+    /// Records that a packet of a flow was dropped from its queue.
     fn lose(&mut self, now: Instant, flow: usize) {
         self.scheduler.depart(flow);
         self.expectations.give_up(flow);
         self.expectations.depart(now, flow);
     }
 
-    /// The peer whose turn it is.
+    /// Returns the peer whose turn it is.
     pub(super) fn preferred(&mut self) -> Option<usize> {
         let entry = &self.entries[self.scheduler.choose()?];
         entry.under_way.or_else(|| entry.peers.front().copied())
     }
 
-    /// The next packet for `peer` that is still worth sending, if it is that peer's turn. One of
-    /// its length takes at least `least`.
+    /// Dequeues the next packet for `peer` that can still arrive in time, if it is that peer's
+    /// turn. `least` returns the minimum transit time for a length.
     //= S3.38
     pub(super) fn pull(
         &mut self,
@@ -259,8 +258,8 @@ impl Queues {
 
     /// Returns effort and outcome of an attempt in the measure.
     ///
-    /// A reservation is a share of the air in every measure: what a reserved flow takes of it is
-    /// converted at the rate at which attempts cost lately.
+    /// A reservation is a share of air time in every measure. The air time of a reserved flow is
+    /// converted by the recent average cost of attempts.
     fn service(&self, ticket: Ticket, attempt: Attempt) -> Service {
         let Attempt { count, spent, brings } = attempt;
         let entry = &self.entries[ticket.flow];
@@ -277,7 +276,7 @@ impl Queues {
         Service { effort: f64::from(count) * each, outcome: brings.map_or(0.0, |_| each) }
     }
 
-    /// Returns what a second of air costs in the measure, as far as is known.
+    /// Returns the cost of a second of air time in the measure, as far as it is known.
     fn per_second(&self) -> f64 {
         match self.measure {
             Measure::AirTime => 1.0,
@@ -286,7 +285,7 @@ impl Queues {
         }
     }
 
-    /// Notes that a packet has arrived, which without errors would have taken so much air.
+    /// Credits a delivered packet with `ideal`, its air time without errors.
     pub(super) fn credit(&mut self, ticket: Ticket, ideal: Duration) {
         let entry = &mut self.entries[ticket.flow];
         entry.account.credit(ideal.as_secs_f64());
@@ -294,7 +293,7 @@ impl Queues {
         self.expectations.credit(ticket.flow, ideal.as_secs_f64());
     }
 
-    /// Credits a packet of which the link does not learn whether it arrives.
+    /// Credits a packet whose outcome the link does not know.
     pub(super) fn presume(&mut self, ticket: Ticket, ideal: Duration) {
         self.entries[ticket.flow].outcome_unknown = true;
         self.credit(ticket, ideal);
@@ -305,19 +304,20 @@ impl Queues {
         self.expectations.give_up(ticket.flow);
     }
 
-    /// Notes that the link has let go of a packet, whatever its fate.
+    /// Records that the link is done with a packet, whatever its outcome.
     pub(super) fn done(&mut self, ticket: Ticket) {
         self.entries[ticket.flow].under_way = None;
         self.scheduler.depart(ticket.flow);
         self.expectations.depart(self.settled, ticket.flow);
     }
 
-    /// Accounts for the time until `now`; a flow pays for `spent` of it.
+    /// Advances the accounting to `now`; a flow is charged `spent` of this time.
     fn pass(&mut self, now: Instant, spent: Duration) {
         let gap = now.saturating_since(self.settled);
         let unpaid = gap.saturating_sub(spent);
         let idle = unpaid.saturating_sub(self.ahead);
-        // Packets that join during an attempt take its first part for idle time.
+        // If a packet arrives during an attempt, the earlier part of the attempt was counted as
+        // idle.
         self.ahead = self.ahead.saturating_sub(unpaid) + spent.saturating_sub(gap);
         self.settled = now;
         let idle = idle.as_secs_f64();
@@ -338,7 +338,7 @@ impl Queues {
         self.entries.iter().map(|entry| entry.queue.bytes()).sum()
     }
 
-    /// Returns the account of each flow; what belongs to none comes first, as one.
+    /// Returns the account of each flow; best effort comes first, as one flow.
     pub(super) fn accounts(&self) -> Vec<FlowAccount> {
         let account = |(place, entry): (usize, &Entry)| FlowAccount {
             expected: self.expectations.expected(self.settled, place),
@@ -376,8 +376,8 @@ impl Entry {
         Service { effort: spent.as_secs_f64(), outcome }
     }
 
-    /// The outcome of a packet that arrived: of a reserved flow the time in which its bytes
-    /// are due, of others the air that it would have taken without errors.
+    /// Returns the outcome of a delivered packet. For a reserved flow it is the time that its bytes
+    /// take at the reserved rate, for others the air time without errors.
     //= S3.33
     fn due(&self, ticket: Ticket, ideal: f64) -> f64 {
         let reserved = |rate: Rate| ticket.len as f64 * 8.0 / rate.as_bps() as f64;
@@ -410,10 +410,10 @@ impl FlowAccount {
     }
 }
 
-/// The first flow that cannot be scheduled, and why.
+/// Checks the configuration of flows.
 ///
 /// # Errors
-/// If a weight is not above zero or a power factor is below one.
+/// The first flow whose weight is not above zero, or whose power factor is below one.
 pub fn check(flows: &[ScheduledFlow]) -> Result<(), (FlowId, FlowError)> {
     flows.iter().try_for_each(|flow| flow.share.check().map_err(|error| (flow.flow, error)))
 }

@@ -1,4 +1,4 @@
-//! The seam between an interface and its link: queues, error control and access to one medium.
+//! The interface between a network interface and its link: queues, error control and medium access.
 
 use core::fmt;
 
@@ -13,12 +13,12 @@ use super::flows::FlowAccount;
 /// medium.
 ///
 /// It has the verbs of a [`base::Node`](windfall_base::Node) with one port, the medium, and the
-/// verbs towards the interface. What it does with packets it enters into the account.
+/// verbs towards the interface. It records what happens to packets in the account.
 pub(super) trait Link: fmt::Debug + Send {
-    /// Takes a packet of the device into its queue. Returns the number of packets that wait.
+    /// Enqueues a packet of the device. Returns the number of packets that wait.
     ///
     /// # Errors
-    /// The reason why it was not taken.
+    /// The reason for which the packet was dropped.
     fn take_packet(
         &mut self,
         now: Instant,
@@ -26,10 +26,10 @@ pub(super) trait Link: fmt::Debug + Send {
         account: &mut InterfaceAccount,
     ) -> Result<usize, DropReason>;
 
-    /// Takes a packet that goes ahead of those that wait, where the link has such a place.
+    /// Enqueues a packet ahead of all others, if the link supports this.
     ///
     /// # Errors
-    /// The reason why it was not taken.
+    /// The reason for which the packet was dropped.
     fn take_first(
         &mut self,
         now: Instant,
@@ -39,17 +39,16 @@ pub(super) trait Link: fmt::Debug + Send {
         self.take_packet(now, frame, account)
     }
 
-    /// Begins to send the packets taken, for links that choose the time of their frames.
+    /// Starts the transmission of queued packets, for links that choose the time of their frames.
     fn handle_queued(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
 
-    /// Takes a frame or a signal of the medium.
+    /// Processes a frame or a signal of the medium.
     fn handle_input(&mut self, now: Instant, input: Input, account: &mut InterfaceAccount);
 
-    /// Learns what can be known of the time that frames take, where the link does not know by
-    /// itself.
+    /// Sets the expected transit time of frames, for links that do not know it themselves.
     fn set_passage(&mut self, _passage: TransitTiming) {}
 
-    /// Restarts the receiver, for links with numbers that the peer restarts.
+    /// Restarts the receiver, for links with sequence numbers, after the peer has restarted.
     fn restart_receiver(&mut self, _now: Instant, _account: &mut InterfaceAccount) {}
 
     /// Performs the actions that are due.
@@ -64,13 +63,13 @@ pub(super) trait Link: fmt::Debug + Send {
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), and why.
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
 
-    /// Returns what follows from what the link hears until a frame comes for it, or it is given a
-    /// packet or woken, if it need not be told until then.
+    /// Lends the contention of the station, if frames for other stations need not be passed to it
+    /// for a while. Call [`resume`](Self::resume) before any other input.
     fn rest(&self) -> Option<Rest> {
         None
     }
 
-    /// Takes back the contention that it has lent by [`rest`](Self::rest).
+    /// Restores the contention that [`rest`](Self::rest) has lent.
     fn resume(&mut self, _contention: Contention) {}
 
     /// Returns the number of packets that the link holds.
@@ -79,14 +78,14 @@ pub(super) trait Link: fmt::Debug + Send {
     /// Returns the number of packets that wait, and their bytes.
     fn queue_len(&self) -> (usize, usize);
 
-    /// Returns the service that each flow has had, best effort first; nothing without flows.
+    /// Returns the service that each flow has received, best effort first; empty without flows.
     fn flows(&self) -> Vec<FlowAccount>;
 
-    /// Returns the time that the radio has spent in each state, where there is an 802.11 radio.
+    /// Returns the time that an 802.11 radio has spent in each state; `None` for other links.
     fn airtime(&self, _now: Instant) -> Option<Airtime> {
         None
     }
 
-    /// Sets whether damaged frames are delivered, where the link has such a switch.
+    /// Sets whether damaged frames are delivered; other links than 802.11 ignore the call.
     fn set_accept_damaged(&mut self, _accept: bool) {}
 }

@@ -1,29 +1,29 @@
-//! The pace at which a link takes packets, and repairs that give way to those behind them.
+//! The service rate of a link, by which repair packets give way to packets that would be late.
 
 use windfall_base::{Duration, Frame, Instant, SlotTiming};
 use windfall_queue::PacketQueue;
 
-/// The weight of the last packet in the pace.
+/// The weight of the last packet in the moving average.
 const WEIGHT: f64 = 1.0 / 8.0;
 
-/// The time that a link takes for each byte of the packets that wait for it, repetitions,
-/// contention and the turns of others included.
+/// The service time of a link for each byte of a backlogged queue. It includes retransmissions,
+/// contention and the transmissions of other stations.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// In seconds; `None` while no packet has waited for another.
     per_byte: Option<f64>,
-    /// The last packet, if another one waited when it left: when, and its bytes.
+    /// The departure time and the bytes of the last packet, if another one was waiting then.
     last: Option<(Instant, usize)>,
     /// The slots in which frames leave the line.
     pub(super) slots: SlotTiming,
-    /// When the slots have room again for all that left their queue.
+    /// The time at which the slots will have carried all dequeued bytes.
     room: Instant,
-    /// When the last packet that is no repair came, and the mean time from one to the next.
+    /// The arrival time of the last packet that is no repair, and the mean interarrival time.
     last_came: Option<(Instant, Duration)>,
 }
 
 impl Pace {
-    /// A packet leaves its queue for the link, and others stay if `others_wait`.
+    /// Records that a packet leaves its queue for the link. `others_wait` says whether others stay.
     pub(super) fn leaves(&mut self, now: Instant, len: usize, others_wait: bool) {
         if let Some((since, bytes)) = self.last.take()
             && bytes > 0
@@ -36,7 +36,7 @@ impl Pace {
         self.room = self.room.max(now).saturating_add(self.slots.share(len));
     }
 
-    /// A packet that is no repair leaves its queue, to which it came `at` a time.
+    /// Records that a packet other than a repair, enqueued at time `at`, leaves its queue.
     pub(super) fn note_arrival(&mut self, at: Instant) {
         let interval = self.last_came.map_or(Duration::ZERO, |(last, mean)| {
             let sample = at.saturating_since(last);
@@ -45,9 +45,9 @@ impl Pace {
         self.last_came = Some((at, interval));
     }
 
-    /// Tells whether a repair that could go now is not to go, since a packet would be late for it:
-    /// one that waits behind it and would else arrive in time, or one of its flow that came next.
-    /// A packet of this length takes `least` at least until it arrives.
+    /// Returns whether a repair packet must not be sent now because it would make another packet
+    /// late: one that waits behind it, or the next one expected of its flow. `least` is the minimum
+    /// transit time of a packet of this length.
     pub(super) fn gives_way(
         &self,
         now: Instant,
@@ -66,10 +66,10 @@ impl Pace {
             arrives <= expires && expires < arrives.saturating_add(by)
         };
         let mut at = now.max(self.room);
-        // Repairs behind it give way in their turn.
+        // Repair packets behind it are checked when they leave.
         for other in behind.waiting().filter(|other| other.frame.covers.is_none()) {
             let len = other.frame.payload.len();
-            // It may wait for a slot whether a repair goes before it or not.
+            // The packet may have to wait for a slot even without the repair.
             let by = delay.saturating_add(self.slots.wait);
             if other.expires().is_some_and(|expires| is_late_for_it(at, len, expires, by)) {
                 return true;
@@ -78,7 +78,8 @@ impl Pace {
         }
         let Some(lifetime) = repair.class.lifetime else { return false };
         let len = repair.payload.len();
-        // The next may come at once; that it waits for a slot too counts when one is expected.
+        // The next packet may arrive at once. Its wait for a slot counts only if a packet is
+        // expected.
         let comes = self.last_came.map_or(now, |(last, interval)| now.max(last + interval));
         let held = at.saturating_add(delay).saturating_since(at.max(comes));
         let by = if held.is_zero() { Duration::ZERO } else { held.saturating_add(self.slots.wait) };

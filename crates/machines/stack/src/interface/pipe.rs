@@ -18,16 +18,16 @@ use super::link::Link;
 pub(super) struct PipeLink {
     waiting: Packets,
     link: Pipe,
-    /// The time of frames as far as it is known.
+    /// The expected transit time of frames.
     passage: TransitTiming,
-    /// The medium carries a frame of ours that has not left it: since when, and its bytes.
+    /// The start time and the bytes of the frame that is being transmitted.
     sending: Option<(Instant, usize)>,
 }
 
 /// The packets that wait for a link.
 #[derive(Debug)]
 pub(super) struct Packets {
-    /// Those that go ahead of the others.
+    /// Packets that are sent ahead of all others.
     urgent: VecDeque<Waiting>,
     order: Order,
 }
@@ -40,14 +40,14 @@ enum Order {
     Flows(Box<Flows>),
 }
 
-/// Flows on a pipe, where many packets are under way at once.
+/// Flows on a pipe, where many packets are in flight at once.
 ///
 /// The link retransmits before it sends new packets, so the discipline chooses among new packets;
 /// each attempt is charged when it has left the medium.
 #[derive(Debug)]
 pub(super) struct Flows {
     queues: Queues,
-    /// Packets whose fate is open, with the air that their first attempt took.
+    /// Packets whose outcome is unknown, with the air time of their first attempt.
     open: BTreeMap<Option<Tag>, (Ticket, Duration)>,
     /// The frame on the medium.
     flying: Option<Flying>,
@@ -62,8 +62,8 @@ struct Flying {
 }
 
 impl PipeLink {
-    /// A link that repeats nothing of itself still numbers its frames if `repetition` is asked for
-    /// by some class.
+    /// Creates the link. Even without retransmission of its own, it numbers its frames if some
+    /// class requests `repetition`.
     pub(super) fn new(link: PipeConfig, repetition: bool, queues: &QueueConfig) -> Self {
         let link = if link.arq == Arq::None && repetition {
             PipeConfig { arq: Arq::Attempts(NonZeroU8::MIN), ..link }
@@ -74,8 +74,7 @@ impl PipeLink {
         Self { waiting, link: Pipe::new(link), passage: TransitTiming::default(), sending: None }
     }
 
-    /// Takes the rate of the last frame for that of the next one, where the line has none that is
-    /// known.
+    /// Estimates the rate of the line from the last frame, if the configuration states none.
     fn measure(&mut self, now: Instant, since: Instant, bytes: usize) {
         let nanos = u128::from(now.saturating_since(since).as_nanos());
         let per_second = (bytes as u128 * 8_000_000_000).checked_div(nanos).unwrap_or(0);
@@ -83,7 +82,7 @@ impl PipeLink {
         self.link.set_passage(TransitTiming { rate, ..self.passage });
     }
 
-    /// Takes down what the link has reported.
+    /// Records the events of the link.
     fn collect(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.link.poll_event() {
             self.waiting.note(now, &event);
@@ -201,7 +200,7 @@ impl Packets {
         Self { urgent: VecDeque::new(), order }
     }
 
-    /// Takes a packet, and returns the number that wait.
+    /// Enqueues a packet, and returns the number that wait.
     pub(super) fn push(
         &mut self,
         now: Instant,
@@ -216,7 +215,7 @@ impl Packets {
         Ok(self.len().0)
     }
 
-    /// Learns what the link did with a packet that began to leave at `now`.
+    /// Processes an event of a packet whose transmission began at `now`.
     pub(super) fn note(&mut self, now: Instant, event: &PacketEvent) {
         if let Order::Flows(flows) = &mut self.order {
             flows.note(now, event);
@@ -230,18 +229,18 @@ impl Packets {
         }
     }
 
-    /// Takes a packet that goes ahead of the others, and returns the number that wait.
+    /// Enqueues a packet ahead of all others, and returns the number that wait.
     pub(super) fn push_first(&mut self, now: Instant, frame: Frame) -> usize {
         self.urgent.push_back(Waiting { since: now, frame, verdict: QueueVerdict::Pass });
         self.held()
     }
 
-    /// All packets that wait.
+    /// Returns the number of all waiting packets.
     pub(super) fn held(&self) -> usize {
         self.urgent.len() + self.len().0
     }
 
-    /// Packets that wait behind those that go ahead, and their bytes.
+    /// Returns the number of waiting packets without those sent ahead, and their bytes.
     pub(super) fn len(&self) -> (usize, usize) {
         match &self.order {
             Order::One(queue) => (queue.len(), queue.bytes()),
@@ -256,8 +255,8 @@ impl Packets {
         }
     }
 
-    /// The next packet that is still worth sending; `least` is the time that one of such a length
-    /// takes at least.
+    /// Dequeues the next packet that can still arrive in time. `least` returns the minimum transit
+    /// time for a length.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -290,7 +289,7 @@ impl Flows {
         Some(pulled)
     }
 
-    /// Learns what the link did with a packet.
+    /// Processes an event of a packet.
     fn note(&mut self, now: Instant, event: &PacketEvent) {
         let tag = event.tag;
         match event.kind {
@@ -302,7 +301,7 @@ impl Flows {
                     self.queues.credit(ticket, ideal);
                 }
             }
-            // Useless packets of the peer are not among them.
+            // Packets of the peer that are dropped here are not among these.
             PacketEventKind::Dropped(drop) if !drop.kept => {
                 if let Some((ticket, _)) = self.open.remove(&tag) {
                     self.queues.give_up(ticket);
@@ -312,8 +311,9 @@ impl Flows {
         }
     }
 
-    /// The frame has left the medium. A first attempt counts as one that arrives, since what does
-    /// not is retransmitted; of what the link did not keep the fate stays unknown.
+    /// The frame has left the medium. A first attempt counts as delivered, because the link
+    /// retransmits a lost packet. The outcome of a packet that the link does not keep stays
+    /// unknown.
     fn landed(&mut self, now: Instant) {
         let Some(Flying { tag, since, is_first, kept }) = self.flying.take() else { return };
         let Some((ticket, ideal)) = self.open.get_mut(&tag) else { return };

@@ -1,4 +1,4 @@
-//! A code across packets above the link of an interface.
+//! An erasure code across packets, above the link of an interface.
 
 use core::net::IpAddr;
 
@@ -9,16 +9,17 @@ use windfall_wire_link::check::frame_check;
 use super::account::InterfaceAccount;
 use super::classify::destination;
 
-/// The codes across packets of an interface.
+/// The erasure codes across packets of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepairsConfig {
     /// The code of the packets that it sends.
     pub send: Option<RepairConfig>,
     /// The code of the packets that it receives. Its link must pass damaged packets up.
     pub receive: Option<RepairConfig>,
-    /// Pass up packets that stay damaged, where their sender did not say.
+    /// Passes up packets that stay damaged, unless their sender states otherwise.
     pub accept_damaged: bool,
-    /// Packets of each destination are coded by themselves, since not every station hears all.
+    /// Codes the packets of each destination separately, because not every station receives all
+    /// packets.
     pub by_destination: bool,
 }
 
@@ -27,7 +28,7 @@ pub struct RepairsConfig {
 pub(super) struct Repairs {
     pub(super) sender: Option<RepairSender>,
     receiver: Option<RepairReceiver>,
-    /// The name that tells the streams of this interface from those of others.
+    /// The name that distinguishes the streams of this interface from those of others.
     name: [u8; 4],
     by_destination: bool,
 }
@@ -43,7 +44,7 @@ impl Repairs {
         }
     }
 
-    /// Puts a packet that is sent under the code.
+    /// Adds a packet to be sent to the code.
     pub(super) fn protect(&mut self, now: Instant, frame: &mut Frame) {
         let Some(sender) = &mut self.sender else { return };
         let to = if self.by_destination { destination(&frame.payload) } else { None };
@@ -52,7 +53,7 @@ impl Repairs {
             Some(IpAddr::V4(to)) => frame_check(&[&self.name, &to.octets()]),
             Some(IpAddr::V6(to)) => frame_check(&[&self.name, &to.octets()]),
         };
-        // Queues keep the order of the packets of one flow alone.
+        // Queues keep the order only among packets of one flow.
         let stream = match frame.class.flow {
             FlowId(0) => stream,
             FlowId(flow) => frame_check(&[&stream, &flow.to_be_bytes()]),
@@ -61,7 +62,7 @@ impl Repairs {
         sender.protect(now, u32::from_be_bytes(stream), before, frame);
     }
 
-    /// Takes a packet that the link passed up; gives it back where there is no code.
+    /// Processes a received packet; returns it unchanged if no code is configured.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -76,7 +77,7 @@ impl Repairs {
         None
     }
 
-    /// Passes up what waits for a repair, and forgets the streams of the peer.
+    /// Passes up the packets that wait for a repair, and removes the streams of the peer.
     pub(super) fn restart_receiver(&mut self, account: &mut InterfaceAccount) {
         if let Some(receiver) = &mut self.receiver {
             receiver.restart();
@@ -105,7 +106,7 @@ impl Repairs {
         earlier(sending, self.receiver.as_ref().and_then(RepairReceiver::poll_timeout))
     }
 
-    /// The packets that have not come, and that a repair which has come may make yet.
+    /// Returns the missing packets that a received repair packet may still recover.
     pub(super) fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
         self.receiver.iter().flat_map(RepairReceiver::awaited)
     }
@@ -115,8 +116,8 @@ impl Repairs {
         self.receiver.as_ref().map_or(0, RepairReceiver::held)
     }
 
-    /// Turns the receive switch; tells whether there is a code, which needs the damaged packets of
-    /// the link in any case.
+    /// Sets whether damaged packets are passed up. Returns whether a code is configured, which
+    /// needs the damaged packets of the link in any case.
     pub(super) fn set_accept_damaged(&mut self, accept: bool) -> bool {
         self.receiver.as_mut().is_some_and(|receiver| {
             receiver.set_accept_damaged(accept);
