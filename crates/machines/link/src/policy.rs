@@ -1,15 +1,15 @@
-//! How large frames are and how much parity their blocks have (S3.18–S3.21).
+//! The choice of frame size and parity (S3.18–S3.21).
 //!
-//! One trait, one file for each way of choosing:
+//! Each policy is one file with an implementation of [`Policy`]:
 //!
-//! - [`Fixed`]: BOLD, LIGHT and ROBUST never change.
-//! - [`Flex`]: simple rules, as the paper says; which ones it does not say, so they are ours.
-//! - [`Best`]: estimates the air and takes what promises most for the air time.
-//! - [`PolicyTable`]: a table of one's own.
+//! - [`Fixed`]: BOLD, LIGHT and ROBUST, which never change.
+//! - [`Flex`]: simple rules. The paper describes their effect, and the rules themselves are ours.
+//! - [`Best`]: estimates the channel, and maximizes the expected yield of the air time.
+//! - [`PolicyTable`]: a user-defined table.
 //!
-//! [`PolicyChoice`] names any of them, or another implementation of [`Policy`].
+//! [`PolicyChoice`] selects one of them, or an implementation of [`Policy`] in another crate.
 //!
-//! `docs/coding.md` describes them and the reasons.
+//! `docs/coding.md` describes the policies and the reasons for them.
 
 mod best;
 mod beyond;
@@ -37,71 +37,71 @@ pub use table::{
     TableState,
 };
 
-/// The facts by which a policy chooses a frame.
+/// The facts from which a policy chooses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Bytes of the packet, its frame check included, that the receiver lacks.
+    /// The bytes of the packet, frame check included, that the receiver lacks.
     pub bytes: usize,
-    /// Bytes of the whole packet, its frame check included.
+    /// The bytes of the whole packet, frame check included.
     pub packet: usize,
-    /// Until an attempt must have had its answer so that the packet is in time, if ever.
+    /// The time within which the ACK of an attempt must arrive; `None` without a lifetime.
     pub time_left: Option<Duration>,
-    /// It has waited for more than half of its lifetime before its first frame: the load exceeds
-    /// the air time, so a surer delivery costs other packets.
+    /// The packet waited for more than half of its lifetime before its first frame. The load
+    /// exceeds the air time, so a more robust transmission delays other packets.
     pub is_scarce: bool,
-    /// The time between an attempt and the next at its lost parts, without their air time.
+    /// The time between an attempt and the next attempt at its lost parts, without their air time.
     pub round_trip: Duration,
-    /// Frames that may still be sent for it if none is taken whole, this one included; without
-    /// limit if `None`.
+    /// The number of frames that may still be sent if none is received completely, including this
+    /// one; `None` for no limit.
     pub tries_left: Option<u32>,
-    /// The owner of the packet takes it damaged.
+    /// The owner accepts a damaged packet.
     pub welcomes_damage: bool,
-    /// The bytes are in one piece, which a frame may carry uncoded.
+    /// The bytes are contiguous, so a frame may carry them uncoded.
     pub may_be_uncoded: bool,
 }
 
-/// The plan of a frame.
+/// The format of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Blocks at most, 1..=5; of an uncoded frame 1.
+    /// The maximum number of blocks, 1 to 5; 1 for an uncoded frame.
     pub blocks: u8,
-    /// The parity of each.
+    /// The parity of each block.
     pub level: Level,
-    /// The frame is taken or repeated as a whole; else only its failed blocks are repeated.
+    /// A failed frame is retransmitted as a whole; otherwise only its failed blocks are.
     pub whole: bool,
-    /// All bytes go without parity in one piece, however many they are.
+    /// The frame carries all bytes without blocks and parity.
     pub uncoded: bool,
 }
 
-/// The fate of a frame.
+/// The outcome of a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<'a> {
-    /// No ACK came: the frame was lost, or its header, or the ACK.
+    /// No ACK arrived: the frame, its header or the ACK was lost.
     Silence,
-    /// The receiver's report of each block; empty if it had the packet already.
+    /// The receiver's report of each block; empty if the receiver already had the packet.
     Report(&'a [Fate]),
 }
 
-/// Chooses size and parity from the receiver's reports alone.
+/// Chooses frame size and parity from the receiver's reports alone.
 pub trait Policy: fmt::Debug + Send {
-    /// Chooses the next frame; `None` if the packet is not worth one, because it would be late.
+    /// Chooses the next frame; `None` if the packet would be late, or is not worth its air time.
     fn plan(&mut self, request: &Request) -> Option<Plan>;
 
-    /// Learns the outcome of a frame so made, which carried `bytes` of its packet.
+    /// Records the outcome of a frame with this plan, which carried `bytes` of its packet.
     fn learn(&mut self, plan: Plan, bytes: usize, outcome: Outcome<'_>);
 }
 
-/// The cost of a frame in air time, its ACK included.
+/// The air time of a frame, including its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// For each frame: headers, preamble, turn-around, ACK.
+    /// The time for each frame: headers, preamble, turn-around and ACK.
     pub per_frame: Duration,
-    /// For each byte of its blocks.
+    /// The time for each byte of its blocks.
     pub per_byte: Duration,
 }
 
 impl Cost {
-    /// Returns the air time of a frame whose blocks have this number of bytes.
+    /// Returns the air time of a frame whose blocks have this number of bytes in total.
     #[must_use]
     pub fn of(&self, bytes: usize) -> Duration {
         self.per_frame.saturating_add(self.per_byte.saturating_mul(bytes as u64))
@@ -117,20 +117,21 @@ pub enum PolicyKind {
     Light,
     /// Frames of one block with 29 % parity (S3.20).
     Robust,
-    /// Size and parity follow the reports by simple rules (S3.21).
+    /// Frame size and parity follow the reports by simple rules (S3.21).
     Flex,
-    /// [`Flex`](Self::Flex) with whole frames repeated, as [`Bold`](Self::Bold) repeats them.
+    /// [`Flex`](Self::Flex), but failed frames are retransmitted as a whole, as with
+    /// [`Bold`](Self::Bold).
     FlexWhole,
-    /// Size and parity follow estimates of loss, truncation and symbol errors.
+    /// Frame size and parity follow estimates of loss, truncation and symbol errors.
     Best,
 }
 
-/// A policy of another crate.
+/// A policy that another crate implements.
 #[derive(Clone, Copy)]
 pub struct OwnPolicy {
-    /// Its name; policies of one name are taken for the same.
+    /// The name, by which two policies are compared.
     pub name: &'static str,
-    /// Builds it for one sender, at its beginning.
+    /// Creates the policy for one sender, without observations.
     pub build: fn(Cost) -> Box<dyn Policy>,
 }
 
@@ -148,19 +149,19 @@ impl fmt::Debug for OwnPolicy {
     }
 }
 
-/// The policy of a sender.
+/// The selected policy of a sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyChoice {
-    /// One of those that have names.
+    /// A policy with a name.
     Named(PolicyKind),
-    /// A table of one's own.
+    /// A user-defined table.
     Table(Arc<PolicyTable>),
-    /// One of another crate.
+    /// A policy of another crate.
     Own(OwnPolicy),
 }
 
 impl PolicyChoice {
-    /// The policy at its beginning.
+    /// Creates the policy for one sender, without observations.
     #[must_use]
     pub fn build(self, cost: Cost) -> Box<dyn Policy> {
         match self {
@@ -177,7 +178,7 @@ impl From<PolicyKind> for PolicyChoice {
     }
 }
 
-/// The name is none of a policy.
+/// The text names no policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("policy \"{0}\": write bold, light, robust, flex or best, or a file that ends in .toml")]
 pub struct UnknownPolicy(String);
@@ -199,7 +200,7 @@ impl PolicyKind {
         }
     }
 
-    /// The policy at its beginning.
+    /// Creates the policy for one sender, without observations.
     #[must_use]
     pub fn build(self, cost: Cost) -> Box<dyn Policy> {
         match self {

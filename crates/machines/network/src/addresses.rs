@@ -1,17 +1,17 @@
-//! Ranges of the addresses that are chosen automatically: one for each scenario inside another, and
-//! those of engines beside kernels.
+//! The ranges of automatically chosen addresses: one for each nested scenario, and one for the TCP
+//! engines beside kernels.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The second byte of IPv4 addresses outside every other scenario: 10.77.0.0/16.
+/// The second byte of IPv4 addresses in the outermost scenario: 10.77.0.0/16.
 pub const FIRST: u8 = 77;
-/// The number of levels of nesting that have ranges of their own.
+/// The number of nesting levels with address ranges of their own.
 pub const LEVELS: u8 = u8::MAX - FIRST;
 
-/// Returns the depth of nesting of a scenario that starts where `WINDFALL_BASE` has this value.
+/// Returns the nesting level of a scenario that starts if `WINDFALL_BASE` has this value.
 ///
-/// The variable holds the address of the far end of the scenario outside; unset or anything else
-/// means that there is none, hence level 0.
+/// The variable holds the address of the remote end in the enclosing scenario. Without a valid
+/// value there is no enclosing scenario, and the level is 0.
 #[must_use]
 pub fn level_inside(base: Option<&str>) -> u8 {
     let outside = base.and_then(|text| match text.parse::<IpAddr>().ok()? {
@@ -24,16 +24,15 @@ pub fn level_inside(base: Option<&str>) -> u8 {
     outside.map_or(0, |level| (level + 1) % LEVELS)
 }
 
-/// The difference of the second byte of an IPv4 address where it is that of an engine.
+/// The offset of the second byte of an engine's IPv4 address.
 const ENGINE_V4: u8 = 100;
-/// The difference of the third group of an IPv6 address if it is that of an engine.
+/// The offset of the third group of an engine's IPv6 address.
 const ENGINE_V6: u16 = 0x8000;
 
-/// The address of the TCP engine beside the kernel that has `address`, where `address` was chosen
-/// automatically: 10.177.0.1 beside 10.77.0.1, `fd77:696e:e400::1` beside `fd77:696e:6400::1`.
+/// Returns the address of the TCP engine beside the kernel with the automatically chosen `address`:
+/// 10.177.0.1 beside 10.77.0.1, `fd77:696e:e400::1` beside `fd77:696e:6400::1`.
 ///
-/// Stations route these addresses as they do the kernels', so that an engine in one station is
-/// reached from the others.
+/// Stations route these addresses like those of the kernels, so other stations can reach an engine.
 #[must_use]
 pub fn engine_beside(address: IpAddr) -> Option<IpAddr> {
     match address {

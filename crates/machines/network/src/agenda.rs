@@ -1,38 +1,39 @@
-//! The event queue: when each element of a network wants to be woken.
+//! The event queue: the next wake-up of each element of a network.
 //!
-//! A winner tree over the elements. Each leaf holds the wake-up of one element, each inner node the
-//! earlier of its two children, the root the earliest of all. Setting, moving and cancelling a
-//! wake-up are the same operation: write a leaf, then repair the path to the root. The places on
-//! that path are known before anything is compared, so the loads overlap and nothing depends on a
-//! branch.
+//! It is a winner tree over the elements. Each leaf holds the wake-up of one element, each inner
+//! node the earlier of its two children, and the root the earliest of all. Setting, moving and
+//! cancelling a wake-up are one operation: write a leaf, then update the path to the root. The
+//! nodes on the path are known before any comparison, so the loads overlap without branches.
 
 use windfall_base::Instant;
 
 use crate::ElementId;
 
-/// No wake-up; later than every key, since elements are numbered below `u32::MAX`.
+/// No wake-up. It is later than every key, because elements are numbered below `u32::MAX`.
 const NONE: u128 = u128::MAX;
 
 /// The wake-ups of a fixed number of elements, at most one each, in order of (instant, element).
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Node 1 is the root, the children of `i` are `2i` and `2i + 1`, the leaves begin at `leaves`.
+    /// Node 1 is the root, the children of `i` are `2i` and `2i + 1`, and the leaves begin at
+    /// `leaves`.
     nodes: Vec<u128>,
     leaves: usize,
 }
 
 impl Agenda {
-    /// An empty agenda for elements 0 to `elements - 1`.
+    /// Creates an empty agenda for elements 0 to `elements - 1`.
     #[must_use]
     pub fn new(elements: usize) -> Self {
         let leaves = elements.next_power_of_two();
         Self { nodes: vec![NONE; 2 * leaves], leaves }
     }
 
-    /// Sets, moves or cancels the wake-up of `element`. Takes time logarithmic in the elements.
+    /// Sets, moves or cancels the wake-up of `element`. The time is logarithmic in the number of
+    /// elements.
     ///
     /// # Panics
-    /// If the agenda was not made for that many elements.
+    /// If `element` is not below the number of elements.
     pub fn set(&mut self, element: ElementId, at: Option<Instant>) {
         let key = at.map_or(NONE, |at| (u128::from(at.as_nanos()) << 32) | u128::from(element.0));
         let mut place = self.leaves + element.0 as usize;
@@ -48,8 +49,8 @@ impl Agenda {
         }
     }
 
-    /// The earliest wake-up, and of elements that share the instant the first; `None` if no element
-    /// waits.
+    /// Returns the earliest wake-up, of the lowest element if several share the instant; `None` if
+    /// there is no wake-up.
     #[must_use]
     pub fn next(&self) -> Option<(Instant, ElementId)> {
         let key = self.nodes[1];

@@ -1,4 +1,4 @@
-//! How a network is built: stations, and the links between them.
+//! The configuration of a network: stations, and the links between them.
 
 use core::net::SocketAddr;
 
@@ -27,7 +27,7 @@ pub struct NetworkConfig {
 pub struct StationConfig {
     /// The name of the station.
     pub name: String,
-    /// Its host, if it has one here; if not, its devices are ports of the network.
+    /// The host; `None` if the station's devices are ports of the network.
     pub host: Option<HostSetup>,
 }
 
@@ -45,26 +45,26 @@ pub struct HostSetup {
 pub enum AppConfig {
     /// Sends echo requests.
     Ping(PingConfig),
-    /// Datagrams as fast as the link takes them.
+    /// Sends datagrams as fast as the link accepts them.
     Spray(SenderConfig),
-    /// Datagrams at a constant rate.
+    /// Sends datagrams at a constant rate.
     Cbr(SenderConfig),
-    /// A receiver of datagrams.
+    /// Receives the datagrams of senders.
     Sink(SinkConfig),
-    /// A stream as fast as TCP carries it.
+    /// Sends a stream as fast as TCP accepts it.
     Bulk(BulkConfig),
-    /// A receiver of streams.
+    /// Receives the streams of TCP connections.
     BulkSink(BulkSinkConfig),
-    /// Messages as fast as SAP carries them.
+    /// Sends messages as fast as SAP accepts them.
     SapBulk(SapSenderConfig),
-    /// Messages of SAP at their times.
+    /// Sends SAP messages at given times.
     SapStream(SapSenderConfig),
-    /// A receiver of messages.
+    /// Receives the messages of SAP sessions.
     SapSink(SapSinkConfig),
 }
 
 impl AppConfig {
-    /// Returns its name in scenarios.
+    /// Returns the application's name in scenarios.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -94,7 +94,8 @@ impl AppConfig {
         }
     }
 
-    /// The application in a run with `seed`; sender and receiver of a flow need the same.
+    /// Builds the application in a run with `seed`; sender and receiver of a flow need the same
+    /// seed.
     fn build(&self, seed: Seed) -> Box<dyn Application> {
         match self {
             Self::Ping(config) => Box::new(Ping::new(*config, seed)),
@@ -120,7 +121,7 @@ impl HostSetup {
     #[must_use]
     pub fn build(&self, seed: Seed, name: &str) -> SimulatedStation {
         let apps = self.apps.iter().map(|app| app.build(seed)).collect();
-        // Hosts draw from streams of fixed names, so each has a seed of its own.
+        // Hosts draw from random streams with fixed names, so each host gets its own seed.
         let own = Seed(Stream::new(seed, name).bits());
         SimulatedStation::new(self.host.clone(), apps, own)
     }
@@ -129,7 +130,7 @@ impl HostSetup {
 /// One link: a medium and the interfaces on it.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// Its name; with the seed, it decides what the air does.
+    /// The name; the behaviour of the medium depends on it and on the seed.
     pub name: String,
     /// The medium that carries the frames.
     pub medium: MediumConfig,
@@ -140,13 +141,13 @@ pub struct LinkConfig {
 /// One end of a link: an interface of a station.
 #[derive(Clone, Debug)]
 pub struct EndConfig {
-    /// The station, by its place in [`NetworkConfig::stations`].
+    /// The index of the station in [`NetworkConfig::stations`].
     pub station: usize,
     /// The configuration of its interface.
     pub interface: InterfaceConfig,
 }
 
-/// Why a network cannot be built.
+/// A fault of the configuration, for which a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// A link names a station that does not exist.
@@ -159,7 +160,7 @@ pub enum BuildError {
         /// The number of stations.
         stations: usize,
     },
-    /// A link has another number of ends than its medium has ports.
+    /// The number of a link's ends differs from the number of its medium's ports.
     #[error("link \"{link}\" has {ends} ends, and its medium {ports} ports")]
     Ends {
         /// The name of the link.
@@ -169,7 +170,7 @@ pub enum BuildError {
         /// The number of the medium's ports.
         ports: u16,
     },
-    /// There are more devices than ports have numbers.
+    /// There are more devices than port numbers.
     #[error("{devices} devices are too many: at most 65536 can be numbered")]
     TooManyDevices {
         /// The number of devices.

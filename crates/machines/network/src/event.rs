@@ -1,4 +1,4 @@
-//! The reports of a network: one stream of events of all its elements, in the order of time.
+//! The events of a network: one stream of events of all elements, ordered by time.
 
 use windfall_base::{
     Damage, DropReason, DropSite, Instant, PacketDrop, PacketEvent, PacketEventKind, Payload, Tag,
@@ -8,12 +8,12 @@ use windfall_stack::{HostEvent, InterfaceEvent, Period, RlpSight};
 
 use crate::ElementId;
 
-/// Something that happened at one element of a network.
+/// An event of one element of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkEvent {
     /// The time of the event.
     pub at: Instant,
-    /// The element that reports it.
+    /// The element that reports the event.
     pub element: ElementId,
     /// The event itself.
     pub what: EventKind,
@@ -26,15 +26,15 @@ pub enum EventKind {
     Packet(PacketEvent),
     /// An RTS of an interface was not answered by a CTS.
     RtsFailed,
-    /// The radio of an interface has changed its state; reported only where it is observed.
+    /// The state of an interface's radio has changed; only if the radio is observed.
     Radio(Period),
-    /// A frame of RLP went out of an interface or came in.
+    /// An interface sent or received an RLP frame.
     Rlp(RlpSight),
-    /// The fate of a frame on a medium: the truth, for traces alone.
+    /// The true outcome of a frame on a medium, which only traces may read.
     Medium(MediumEvent),
-    /// In the host of a station.
+    /// An event of the host of a station.
     Host(HostEvent),
-    /// A packet passed a device; reported only on request, since it keeps the bytes alive.
+    /// A packet passed a device; only on request, because the event keeps the packet's bytes.
     Passage(Passage),
 }
 
@@ -51,7 +51,7 @@ impl From<InterfaceEvent> for EventKind {
 }
 
 impl EventKind {
-    /// Returns what happened at an interface to a packet with a name.
+    /// Returns the event of a tagged packet at an interface.
     #[must_use]
     pub const fn named_packet(&self) -> Option<(Tag, &PacketEventKind)> {
         match self {
@@ -60,7 +60,7 @@ impl EventKind {
         }
     }
 
-    /// Returns the drop on a link that the event reports, with the name of the packet.
+    /// Returns the drop that the event reports, with the tag of the packet.
     #[must_use]
     pub fn packet_drop(&self) -> Option<(Tag, PacketDrop)> {
         match self {
@@ -71,7 +71,7 @@ impl EventKind {
     }
 }
 
-/// Returns the drop of a frame that a medium did not carry to its receiver.
+/// Returns the drop of a frame that a medium did not deliver to its receiver.
 pub(crate) fn drop_on_medium(event: &MediumEvent) -> Option<PacketDrop> {
     let reason = match event.fate {
         FrameFate::Lost | FrameFate::Missed(_) => DropReason::Lost,
@@ -82,26 +82,26 @@ pub(crate) fn drop_on_medium(event: &MediumEvent) -> Option<PacketDrop> {
     Some(PacketDrop { site: DropSite::Medium, kept, reason, len })
 }
 
-/// A packet that passed the device port of an interface, whatever stands behind it.
+/// A packet that passed the device port of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Out of the link to the device if true, from the device into the link if not.
+    /// `true` from the link to the device, `false` from the device to the link.
     pub arrived: bool,
-    /// The packet's name on the link.
+    /// The packet's tag on the link.
     pub tag: Option<Tag>,
-    /// The packet that was delivered.
+    /// The packet itself.
     pub payload: Payload,
     /// The known damage of the packet.
     pub damage: Damage,
 }
 
-/// The selection of events for [`Network::poll_event`](crate::Network::poll_event).
+/// The events that [`Network::poll_event`](crate::Network::poll_event) yields.
 ///
-/// The ledgers are kept in any case.
+/// The ledgers do not depend on this selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Record the reports of the elements.
+    /// Records the events of the elements.
     pub events: bool,
-    /// The packets that pass the devices, with their bytes.
+    /// Records the packets that pass the devices, with their bytes.
     pub packets: bool,
 }

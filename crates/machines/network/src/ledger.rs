@@ -1,10 +1,10 @@
-//! The account of one direction of a link: the fate of each packet that entered at a device.
+//! The ledger of one direction of a link: the outcome of each packet that entered at a device.
 //!
-//! Several layers may speak about one packet: the air loses a copy that the sender keeps, the
-//! sender gives up a packet whose last copy arrived after all. The rules: what happens to a *kept*
-//! copy decides nothing; a delivery overrides every drop; a drop that names its place overrides
-//! [`DropReason::NotForUs`], which on a shared medium every bystander reports; otherwise the first
-//! word stands.
+//! Several layers may report about one packet. For example, the medium loses a copy that the sender
+//! keeps, or the sender drops a packet whose last copy arrived after all. The rules are: an event
+//! of a *kept* copy does not decide. A delivery overrides every drop. A drop with any other reason
+//! overrides [`DropReason::NotForUs`], which every other station on a shared medium reports.
+//! Otherwise the first report counts.
 
 use std::collections::VecDeque;
 
@@ -12,56 +12,58 @@ use windfall_base::{
     DropReason, Drops, Duration, PacketCounters, PacketDrop, PacketEventKind, Tag,
 };
 
-/// Decided packets that stay on the books, so that a late copy can still override their drop.
+/// The number of decided packets that are remembered, so that a late copy can still override a
+/// drop.
 const REMEMBERED: usize = 4_096;
-/// The bits of a tag that number the packets of one direction.
+/// The number of bits of a tag that number the packets of one direction.
 const NUMBER_BITS: u32 = 40;
 
-/// Makes the tag of packet `number` of direction `direction`.
+/// Returns the tag of packet `number` in direction `direction`.
 #[must_use]
 pub fn tag_of(direction: usize, number: u64) -> Tag {
     Tag(((direction as u64) << NUMBER_BITS) | (number & ((1 << NUMBER_BITS) - 1)))
 }
 
-/// Tells the direction that gave out `tag`.
+/// Returns the direction of `tag`.
 #[must_use]
 pub fn direction_of(tag: Tag) -> usize {
     (tag.0 >> NUMBER_BITS) as usize
 }
 
-/// The fates of the packets that one interface took from its device.
+/// The outcomes of the packets that one interface took from its device.
 ///
 /// *entered = delivered + Σ named drops + in flight* at any moment.
 #[derive(Clone, Debug, Default)]
 pub struct LinkLedger {
     /// Packets that entered at the device.
     pub entered: u64,
-    /// Packets that left at a device on the other side.
+    /// Packets that left at a device of another station.
     pub delivered: u64,
-    /// The bytes of those delivered, each counted once.
+    /// The bytes of delivered packets, each counted once.
     pub delivered_bytes: u64,
-    /// The bytes of packets from others that the interface delivered to its device, each counted
-    /// once.
+    /// The bytes of packets from other stations that the interface delivered to its device, each
+    /// counted once.
     pub received_bytes: u64,
-    /// Of those delivered, packets of which every copy was marked as damaged.
+    /// Delivered packets of which every copy was damaged.
     pub damaged: u64,
-    /// Deliveries of packets that had been delivered before: whole ones after a damaged copy,
-    /// those whose acknowledgment was lost, those for a group at its other stations.
+    /// Repeated deliveries: an undamaged copy after a damaged one, a copy whose predecessor's ACK
+    /// was lost, or a group-addressed packet at further stations.
     pub copies: u64,
-    /// Packets discarded, by reason.
+    /// Discarded packets, by reason.
     pub drops: Drops,
-    /// The frames of the interface with named packets, and what happened to its packets here and
-    /// at their receivers; each receiver counts.
+    /// Counters of the interface's frames with tagged packets, and of the events of its packets
+    /// here and at every receiver.
     pub packets: PacketCounters,
-    /// Frames without a packet: polls, acknowledgements, blocks of a circuit in which none ends.
+    /// Frames without a packet: polls, acknowledgements, and blocks of a circuit in which no packet
+    /// ends.
     pub control_frames: u64,
-    /// Requests to send of 802.11 that no CTS answered.
+    /// RTS frames that were not answered by a CTS.
     pub rts_failed: u64,
-    /// Bits that the air inverted, in all frames.
+    /// Bits that the medium inverted, in all frames.
     pub bits_inverted: u64,
     /// The time for which the frames occupied the medium.
     pub busy: Duration,
-    /// The fates of packets `base..base + fates.len()`, as far as they are known.
+    /// The outcomes of packets `base..base + fates.len()`, as far as they are known.
     fates: VecDeque<Fate>,
     base: u64,
 }
@@ -69,7 +71,7 @@ pub struct LinkLedger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     InFlight,
-    /// Delivered to the interface `first` before all others.
+    /// Delivered, first to the interface `first`.
     Delivered {
         damaged: bool,
         first: u32,
@@ -78,7 +80,7 @@ enum Fate {
 }
 
 impl LinkLedger {
-    /// Packets that entered and are neither delivered nor dropped.
+    /// Returns the number of packets that are neither delivered nor dropped.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.fates.iter().filter(|fate| **fate == Fate::InFlight).count() as u64
@@ -90,7 +92,7 @@ impl LinkLedger {
         self.entered == self.delivered + self.drops.total() + self.in_flight()
     }
 
-    /// Notes that a packet entered at the device, and returns its number.
+    /// Records that a packet entered at the device, and returns its number.
     #[must_use]
     pub fn enter(&mut self) -> u64 {
         while self.fates.len() >= REMEMBERED && self.fates[0] != Fate::InFlight {
@@ -102,8 +104,8 @@ impl LinkLedger {
         self.entered - 1
     }
 
-    /// Enters what happened to the packet `tag`, at interface `at` if it was delivered. Returns
-    /// `true` if `at` delivered it for the first time.
+    /// Records an event of the packet `tag`, at interface `at` if it is a delivery. Returns `true`
+    /// if it is the first delivery of the packet.
     #[inline]
     pub fn record(&mut self, at: u32, tag: Tag, event: &PacketEventKind) -> bool {
         self.packets.record(event);
@@ -117,8 +119,8 @@ impl LinkLedger {
         false
     }
 
-    /// Notes that the packet `tag` left with `len` bytes at the device of interface `to`, `damaged`
-    /// or not. Returns false if it had left there before.
+    /// Records that the packet `tag` left with `len` bytes at the device of interface `to`,
+    /// `damaged` or not. Returns `false` if it was delivered there before.
     fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
         let Some(fate) = self.fate(tag) else { return false };
         let before = std::mem::replace(fate, Fate::Delivered { damaged, first: to });
@@ -127,7 +129,8 @@ impl LinkLedger {
                 *fate = Fate::Delivered { damaged: all && damaged, first };
                 self.copies += 1;
                 self.damaged -= u64::from(all && !damaged);
-                // A packet for a group comes to each of the others once, since none repeats it.
+                // A group-addressed packet arrives once at each station, because it is never
+                // retransmitted.
                 return first != to;
             }
             Fate::Dropped(reason) => self.drops.uncount(reason),
@@ -139,7 +142,7 @@ impl LinkLedger {
         true
     }
 
-    /// Notes that the packet `tag` was discarded, unless its sender kept a copy.
+    /// Records that the packet `tag` was discarded, unless its sender kept a copy.
     fn discard(&mut self, tag: Tag, PacketDrop { kept, reason, .. }: PacketDrop) {
         if kept {
             return;
@@ -156,7 +159,8 @@ impl LinkLedger {
         self.drops.count(reason);
     }
 
-    /// Notes that a packet which was discarded may be made from repairs yet; `false` of any other.
+    /// Marks a discarded packet as in flight again, because a repair may restore it; returns
+    /// `false` for a packet that was not discarded.
     pub(crate) fn reopen(&mut self, tag: Tag) -> bool {
         let Some(fate) = self.fate(tag) else { return false };
         let Fate::Dropped(reason) = *fate else { return false };

@@ -1,9 +1,9 @@
-//! Stations joined by air: one node whose ports are devices.
+//! Stations connected by media: one node whose ports are devices.
 //!
-//! - [`Network`]: interfaces, media and stations, wired, with the event queue ([`Agenda`]) that
+//! - [`Network`]: connected interfaces, media and stations, with the event queue ([`Agenda`]) that
 //!   wakes them; built from a [`NetworkConfig`].
-//! - [`LinkLedger`]: the fate of each packet that entered at a device.
-//! - [`NetworkEvent`]: what the elements report, recorded on request.
+//! - [`LinkLedger`]: the outcome of each packet that entered at a device.
+//! - [`NetworkEvent`]: the events of the elements, recorded on request.
 
 pub mod addresses;
 mod agenda;
@@ -24,7 +24,7 @@ pub use network::Network;
 pub use station::SimulatedStation;
 pub use watchdog::Stall;
 
-/// An element of a network: an interface, a medium or a station. Numbered in that order.
+/// An element of a network: an interface, a medium or a station, numbered in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ElementId(pub u32);
 

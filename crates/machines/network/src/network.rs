@@ -1,4 +1,4 @@
-//! The composite node: interfaces, media and stations, wired, and the loop that runs them.
+//! The composite node: connected interfaces, media and stations, and the loop that runs them.
 
 mod accounts;
 mod contention;
@@ -19,12 +19,12 @@ use crate::station::SimulatedStation;
 use crate::watchdog::{Stall, Watchdog};
 use contention::Contenders;
 
-/// Interfaces, media and stations in one node; [`Port`]`(i)` is the i-th device without a host.
+/// Interfaces, media and stations in one node. [`Port`]`(i)` is the i-th device without a host.
 ///
-/// Kinds of method: the verbs of [`Node`]; `poll_event`, which yields what [`Recording`] asks for;
-/// getters. Devices are numbered in the order of the links and their ends. Whatever happens at one
-/// instant happens in a fixed order: first what follows from what has happened, then what is due at
-/// interfaces, media and stations, in this order.
+/// It has the methods of [`Node`], `poll_event` for the events that [`Recording`] selects, and
+/// getters. Devices are numbered in the order of the links and their ends. Events at the same
+/// instant are processed in a fixed order. The consequences of earlier events come first, then the
+/// timers of interfaces, media and stations, in this order.
 #[derive(Debug)]
 pub struct Network {
     interfaces: Vec<Slot>,
@@ -34,27 +34,27 @@ pub struct Network {
     /// The interface behind each port.
     devices: Vec<usize>,
     agenda: Agenda,
-    /// Interfaces whose wake-ups may have changed since they were entered into the agenda.
+    /// Interfaces whose wake-ups in the agenda may be out of date.
     touched: Vec<usize>,
-    /// Media at which the earliest attempt of the contenders may have changed.
+    /// Media whose earliest attempt of the contenders may be out of date.
     changed: Vec<usize>,
     /// Media at which interfaces contend that have lent their contentions.
     contended_media: Vec<usize>,
-    /// Frames that interfaces put on their media at this instant, in order.
+    /// Frames that interfaces have put on their media at this instant, in order.
     work: VecDeque<(usize, Outgoing)>,
-    /// Packets for stations, delivered once links have nothing more to do at this instant.
+    /// Packets for stations, delivered after the links have finished this instant.
     arrivals: VecDeque<(usize, Port, Input)>,
-    /// Packets of stations for their interfaces, taken one by one after that.
+    /// Packets from stations to their interfaces, taken one by one after the arrivals.
     departures: VecDeque<(usize, Frame)>,
     outputs: VecDeque<(Port, Outgoing)>,
     events: VecDeque<NetworkEvent>,
     recording: Recording,
     watchdog: Watchdog,
-    /// Set after the elements were polled for what they send at the start.
+    /// Set after every element was polled for frames at the start.
     begun: bool,
 }
 
-/// An interface and its wiring.
+/// An interface and its connections.
 #[derive(Debug)]
 struct Slot {
     interface: Interface,
@@ -63,28 +63,28 @@ struct Slot {
     station: usize,
     behind: DeviceUser,
     ledger: LinkLedger,
-    /// The beginning of the last transmission that was counted.
+    /// The beginning of the last transmission counted as air time.
     counted: Option<Instant>,
-    /// It stands among the touched ones.
+    /// The interface is in [`Network::touched`].
     touched: bool,
-    /// Its medium knows that it has nothing to do.
+    /// The medium knows that the interface has nothing to do.
     resting: bool,
-    /// The place of its contention among those of its medium, which it has lent.
+    /// The index of the contention that the interface has lent, among those of its medium.
     contends: Option<usize>,
-    /// The time that its frames take, as it was told.
+    /// The transmission timing that the interface was given.
     passage: Option<windfall_base::TransitTiming>,
 }
 
 /// The user of an interface's device.
 #[derive(Clone, Copy, Debug)]
 enum DeviceUser {
-    /// A port of the network.
+    /// The driver, at this port of the network.
     Port(Port),
-    /// A port of the interface's own station.
+    /// The host, at this port of the interface's station.
     Station(Port),
 }
 
-/// A station; one without a host is the driver's matter.
+/// A station; `None` if the driver provides its host.
 #[derive(Debug)]
 struct StationSlot {
     station: Option<SimulatedStation>,
@@ -104,7 +104,7 @@ impl Network {
     /// Builds the network of a run with `seed`.
     ///
     /// # Errors
-    /// If the configuration names what does not exist.
+    /// If the configuration refers to an element that does not exist.
     pub fn build(config: &NetworkConfig, seed: Seed) -> Result<Self, BuildError> {
         let mut network = Self {
             interfaces: Vec::new(),
@@ -139,11 +139,11 @@ impl Network {
         network.names.extend(config.links.iter().map(|link| link.name.clone()));
         network.names.extend(config.stations.iter().map(|station| station.name.clone()));
         network.agenda = Agenda::new(network.names.len());
-        // Applications open their sockets before the first packet comes. What hosts have to report
-        // of that waits until the network runs, since it has not been asked to record it yet.
+        // Applications open their sockets before the first packet arrives. The events of hosts are
+        // kept until the network runs, because recording is not configured yet.
         (0..network.stations.len())
             .for_each(|index| network.take_departures(Instant::START, index));
-        // Polls every element once: some have something to send at the start.
+        // Polls every element once, because some have frames to send at the start.
         for index in 0..network.names.len() {
             network.agenda.set(ElementId(index as u32), Some(Instant::START));
         }
@@ -174,7 +174,7 @@ impl Network {
                 });
             };
             let name = format!("{}/{}", link.name, owner.name);
-            // The ledgers live on what the interfaces report.
+            // The ledgers are kept from the events of the interfaces, so these are always recorded.
             let interface = windfall_stack::InterfaceConfig { observe: true, ..interface.clone() };
             let index = self.interfaces.len();
             ends.push(index);
@@ -208,19 +208,19 @@ impl Network {
         Ok(())
     }
 
-    /// Chooses what [`poll_event`](Self::poll_event) yields from here on; nothing at first.
+    /// Selects the events that [`poll_event`](Self::poll_event) yields from now on; initially none.
     pub fn record(&mut self, recording: Recording) {
         self.recording = recording;
     }
 
-    /// Yields what happened, oldest first; call until `None`.
+    /// Yields the events, oldest first; call it until it returns `None`.
     #[inline]
     pub fn poll_event(&mut self) -> Option<NetworkEvent> {
         self.events.pop_front()
     }
 
-    /// The name of an element: `link/station` of an interface, `link` of a medium, that of a
-    /// station.
+    /// Returns the name of an element: `link/station` for an interface, `link` for a medium, and
+    /// the station's name for a station.
     ///
     /// # Panics
     /// If the network has no such element.
@@ -229,23 +229,23 @@ impl Network {
         &self.names[element.0 as usize]
     }
 
-    /// Every element, in order.
+    /// Returns every element, in order.
     pub fn elements(&self) -> impl Iterator<Item = ElementId> + use<> {
         (0..self.names.len() as u32).map(ElementId)
     }
 
-    /// The interfaces, in the order of the links and their ends.
+    /// Returns the interfaces, in the order of the links and their ends.
     pub fn interfaces(&self) -> impl Iterator<Item = ElementId> + use<> {
         (0..self.interfaces.len() as u32).map(ElementId)
     }
 
-    /// The interface behind a port of the network.
+    /// Returns the interface behind a port of the network.
     #[must_use]
     pub fn interface_at(&self, port: Port) -> Option<ElementId> {
         self.devices.get(usize::from(port.0)).map(|index| ElementId(*index as u32))
     }
 
-    /// The station of an interface, by its place in the configuration.
+    /// Returns the index of an interface's station in the configuration.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -254,7 +254,7 @@ impl Network {
         self.interfaces[interface.0 as usize].station
     }
 
-    /// Returns the fates of the packets that an interface took from its device.
+    /// Returns the outcomes of the packets that an interface took from its device.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -263,8 +263,8 @@ impl Network {
         &self.interfaces[interface.0 as usize].ledger
     }
 
-    /// Returns the fates of the packets that an interface took from its device as they are while
-    /// receivers wait for repairs: what one may make yet is not lost. The second is their number.
+    /// Returns the same outcomes while receivers wait for repairs: packets that may still be
+    /// restored are not lost. The second value is the number of such packets.
     ///
     /// # Panics
     /// If the element is no interface.
@@ -277,7 +277,7 @@ impl Network {
         (ledger, open as u64)
     }
 
-    /// The station of a place in the configuration, if it has a host.
+    /// Returns a station by its index in the configuration; `None` if it has no host here.
     #[must_use]
     pub fn station(&self, index: usize) -> Option<&SimulatedStation> {
         self.stations.get(index)?.station.as_ref()
@@ -315,26 +315,26 @@ impl Network {
         self.interfaces[interface.0 as usize].interface.queue_len()
     }
 
-    /// Returns the times of those changes of the path from one end of a link, and of its beginning,
-    /// after which a frame was on the path before the next one; none but for a pipe.
+    /// Returns the times of those path changes, including the beginning, after which a frame was
+    /// sent before the next change. Only a pipe has such changes.
     #[must_use]
     pub fn changes_met(&self, link: usize, end: usize) -> &[Instant] {
         self.media.get(link).map_or(&[], |slot| slot.medium.met(Port(end as u16)))
     }
 
-    /// Gives the link of a place in the configuration the changes that `medium` has from `now` on,
-    /// in place of those that are to come. Returns `false` if there is no such link or it cannot
-    /// change.
+    /// Replaces the future changes of a link by those of `medium`, from `now` on. Returns `false`
+    /// if there is no such link or it cannot change.
     pub fn change_link(&mut self, now: Instant, link: usize, medium: &MediumConfig) -> bool {
         let changes = self.media.get_mut(link).is_some_and(|it| it.medium.change(now, medium));
         if changes {
-            // A frame on the line may have left at another time now.
+            // A frame in transmission may now end at another time.
             self.note_wake_up(link);
         }
         changes
     }
 
-    /// When something happens next; [`poll_timeout`](Node::poll_timeout) also says what.
+    /// Returns when the next event happens; [`poll_timeout`](Node::poll_timeout) also returns its
+    /// cause.
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
@@ -342,23 +342,24 @@ impl Network {
         self.watchdog.stalled().or_else(|| self.agenda.next().map(|(at, _)| at))
     }
 
-    /// Sets how many steps may be taken at one instant before the network counts as stalled; within
-    /// a millisecond it may take twice as many.
+    /// Sets the maximum number of steps at one instant, after which the network counts as stalled.
+    /// The limit within a millisecond is twice as large.
     pub fn limit_steps_per_instant(&mut self, steps: u64) {
         self.watchdog.set_limit(steps);
     }
 
-    /// Counts the steps taken: frames sent, packets handed over, elements woken.
+    /// Returns the number of steps: frames sent, packets passed on, and elements woken.
     #[must_use]
     #[inline]
     pub fn steps(&self) -> u64 {
         self.watchdog.total()
     }
 
-    /// Returns the place and the cause if time stands: too much happens at one instant or within a
-    /// millisecond.
+    /// Returns the elements involved if the network is stalled: it takes too many steps at one
+    /// instant or within a millisecond.
     ///
-    /// The network performs no further event of that instant; later ones continue with the rest.
+    /// A stalled network processes no further events of that instant. It continues at later
+    /// instants.
     #[must_use]
     #[inline]
     pub fn stall(&self) -> Option<Stall> {
@@ -366,7 +367,7 @@ impl Network {
         self.watchdog.stall(&self.names)
     }
 
-    /// Does everything that is due or follows at `now`.
+    /// Processes everything that is due at `now`, with its consequences.
     fn run(&mut self, now: Instant) {
         if !core::mem::replace(&mut self.begun, true) {
             (0..self.stations.len()).for_each(|index| self.take_host_events(now, index));
@@ -386,8 +387,7 @@ impl Network {
             if self.watchdog.is_watching() {
                 self.watchdog.note(self.next_place(due));
             }
-            // What happens at the devices happens after all that links do at this instant, as it
-            // does where a driver stands between the two.
+            // Devices are processed after the links at each instant, as with a driver between them.
             if let Some(element) = due.filter(|element| !self.is_station(*element)) {
                 self.wake(now, element);
             } else if let Some(arrival) = self.arrivals.pop_front() {
@@ -402,7 +402,7 @@ impl Network {
         }
     }
 
-    /// Puts the frames of interfaces on their media. Returns false if time stands.
+    /// Puts the frames of interfaces on their media. Returns `false` if the network is stalled.
     fn transmit(&mut self, now: Instant) -> bool {
         while let Some((index, _)) = self.work.front() {
             let index = *index;
@@ -421,7 +421,7 @@ impl Network {
         true
     }
 
-    /// Tells an interface what its sender can know of the time that frames take, if that has
+    /// Tells an interface the part of the transmission timing that a sender can know, if it has
     /// changed.
     #[inline]
     fn tell_passage(&mut self, index: usize) {
@@ -433,7 +433,7 @@ impl Network {
         }
     }
 
-    /// The element that takes the next step, `due` if nothing else has to be done before.
+    /// Returns the element that takes the next step; `due` if nothing else remains before it.
     #[cold]
     fn next_place(&self, due: Option<ElementId>) -> usize {
         let station = |index: usize| self.interfaces.len() + self.media.len() + index;
@@ -449,7 +449,7 @@ impl Network {
         element.0 as usize >= self.interfaces.len() + self.media.len()
     }
 
-    /// A packet reaches a station.
+    /// Delivers a packet to a station.
     #[inline]
     fn arrive(&mut self, now: Instant, index: usize, port: Port, input: Input) {
         if let Some(station) = &mut self.stations[index].station {
@@ -458,7 +458,7 @@ impl Network {
         }
     }
 
-    /// Enters into the agenda when the interfaces want to be woken that have done something.
+    /// Enters the wake-ups of touched interfaces into the agenda.
     #[inline]
     fn enter_wake_ups(&mut self, now: Instant) {
         while let Some(index) = self.touched.pop() {
@@ -485,7 +485,7 @@ impl Network {
         self.agenda.set(ElementId(index as u32), wake_up);
     }
 
-    /// Fires the timer of an element.
+    /// Handles the timer of an element.
     fn wake(&mut self, now: Instant, element: ElementId) {
         let index = element.0 as usize;
         if index < self.interfaces.len() {
@@ -507,7 +507,7 @@ impl Network {
         self.drain_station(now, index);
     }
 
-    /// Takes the frames and the events of an interface.
+    /// Takes the frames and events of an interface.
     fn drain_interface(&mut self, now: Instant, index: usize) {
         let slot = &mut self.interfaces[index];
         if !slot.touched {
@@ -535,7 +535,7 @@ impl Network {
         }
     }
 
-    /// Enters what an interface reports into the ledgers, and records it.
+    /// Enters an event of an interface into the ledgers, and records it.
     fn take_interface_event(&mut self, now: Instant, index: usize, event: InterfaceEvent) {
         self.account_interface(index, &event);
         if self.recording.events {
@@ -553,7 +553,7 @@ impl Network {
         ElementId((self.interfaces.len() + self.media.len() + index) as u32)
     }
 
-    /// Takes the packets of a station, and asks when it wants to be woken.
+    /// Takes the packets of a station, and sets its next wake-up.
     fn take_departures(&mut self, now: Instant, index: usize) {
         let element = self.element_of_station(index);
         let StationSlot { station, interfaces } = &mut self.stations[index];
@@ -583,7 +583,7 @@ impl Network {
 
 impl Node for Network {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
-        // A device carries packets and no signals.
+        // Devices carry packets, not signals.
         if let (Some(&index), Input::Frame(frame, vector)) =
             (self.devices.get(usize::from(port.0)), input)
         {
@@ -624,7 +624,7 @@ impl Node for Network {
 }
 
 impl Network {
-    /// A packet enters at a device and gets its name.
+    /// Takes a packet from a device, and assigns its tag.
     fn enter(&mut self, now: Instant, index: usize, mut frame: Frame, vector: RxVector) {
         let number = self.interfaces[index].ledger.enter();
         frame.tag = Some(tag_of(index, number));
@@ -638,7 +638,7 @@ impl Network {
     }
 }
 
-/// The event of a packet that passes the device of interface `index`.
+/// Returns the event of a packet that passes the device of interface `index`.
 fn passage(at: Instant, index: usize, arrived: bool, frame: &Frame) -> NetworkEvent {
     let passage = Passage {
         arrived,

@@ -1,4 +1,4 @@
-//! A station: a host and the applications on it, as one node.
+//! A simulated station: a host and its applications, as one node.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -10,19 +10,19 @@ use windfall_stack::{AppId, Host, HostConfig, HostEvent};
 
 /// A host with its applications; port *i* is the device of its *i*-th interface.
 ///
-/// Host and applications exchange events and commands while packets are polled: each of them is
-/// drained before it takes the next input, as the contract asks.
+/// Host and applications exchange events and commands in `poll_transmit`. Each of them is drained
+/// before it gets the next input, as the contract of [`Node`] requires.
 ///
-/// It is what stands behind the devices of a simulated station, and may stand behind any other
-/// node's devices that carry bare IP packets.
+/// It uses the devices of a simulated station, or those of any other node that carry bare IP
+/// packets.
 pub struct SimulatedStation {
     host: Host,
     apps: Vec<Box<dyn Application>>,
-    /// The applications that may have commands, by their numbers.
+    /// The applications that may have commands, by index.
     commanding: Range<usize>,
-    /// The applications whose timers have not been looked at since the last timeout.
+    /// The applications whose timers have not been checked since the last timeout.
     waking: Range<usize>,
-    /// Messages that applications have received, for the record.
+    /// The messages that applications have received, as events.
     messages: VecDeque<HostEvent>,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for SimulatedStation {
 }
 
 impl SimulatedStation {
-    /// A station at the start of the run; the applications begin at once or when their timers say.
+    /// Creates a station. Its applications begin at once, or when their timers fire.
     #[must_use]
     pub fn new(host: HostConfig, apps: Vec<Box<dyn Application>>, seed: Seed) -> Self {
         let commanding = 0..apps.len();
@@ -44,23 +44,23 @@ impl SimulatedStation {
         Self { host, apps, commanding, waking: 0..0, messages }
     }
 
-    /// Yields what happened in the host; call until `None`.
+    /// Yields the events of the host; call it until it returns `None`.
     pub fn poll_event(&mut self) -> Option<HostEvent> {
         self.host.poll_event().or_else(|| self.messages.pop_front())
     }
 
-    /// The account of the host.
+    /// Returns the ledger of the host.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         self.host.ledger()
     }
 
-    /// The TCP connections of the host.
+    /// Returns the TCP connections of the host.
     pub fn connections(&self) -> impl Iterator<Item = &windfall_tcp::Connection> {
         self.host.connections()
     }
 
-    /// The steps of TCP's processing taken so far, by connections that are gone too.
+    /// Returns the number of TCP processing steps, including those of closed connections.
     #[must_use]
     pub fn tcp_operations(&self) -> windfall_tcp::Operations {
         self.host.tcp_operations()
@@ -74,7 +74,7 @@ impl SimulatedStation {
         self.apps.iter().map(move |app| app.report(now))
     }
 
-    /// Carries the next command to the host, or the next event to an application. Returns false if
+    /// Passes the next command to the host, or the next event to an application. Returns `false` if
     /// there is none.
     fn exchange(&mut self, now: Instant) -> bool {
         while !self.commanding.is_empty() {
@@ -99,7 +99,7 @@ impl SimulatedStation {
         self.wake_app(now)
     }
 
-    /// Fires the timer of the next application that is due. Returns false if none is.
+    /// Handles the timer of the next application that is due. Returns `false` if none is due.
     fn wake_app(&mut self, now: Instant) -> bool {
         let Self { apps, waking, .. } = self;
         let is_due = |number: &usize| apps[*number].poll_timeout().is_some_and(|(at, _)| at <= now);

@@ -1,32 +1,33 @@
-//! The watchdog: stops a network in which things keep happening and time does not advance.
+//! The watchdog: stops a network that keeps processing events while time does not advance.
 
 use core::fmt;
 use std::collections::BTreeMap;
 
 use windfall_base::{Duration, Instant};
 
-/// Steps at one instant before the network counts as stalled, unless told otherwise.
+/// The default maximum of steps at one instant.
 ///
-/// Some seconds of work: 100 MB over a link that takes no time are about a tenth of it.
+/// It takes some seconds. 100 MB over a link without transmission time take about a tenth of it.
 const LIMIT: u64 = 1 << 23;
-/// Time that crawls has not advanced either: in so short a span of it, all instants together may
-/// take [`SHARE`] times as many steps as one of them.
+/// The span for a second limit, against time that advances too slowly: all instants within the span
+/// may together take [`SHARE`] times as many steps as one instant.
 const SPAN: Duration = Duration::from_millis(1);
-/// The share of a limit; see [`SPAN`].
+/// The ratio of the two limits; see [`SPAN`].
 const SHARE: u64 = 2;
-/// The last steps before the limit, of which it is noted where they happen.
+/// The number of last steps before the limit for which the element is recorded.
 const SAMPLE: u64 = 1 << 12;
-/// Elements that a [`Stall`] names.
+/// The number of elements that a [`Stall`] names.
 const NAMED: usize = 6;
 
-/// Simulated time does not advance: too much happens at one instant, or at instants close together.
+/// A stall: simulated time does not advance, because of too many steps at one instant or within a
+/// span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The instant, or the last of them.
+    /// The instant, or the last instant of the span.
     pub at: Instant,
-    /// Steps taken at it, or at all of them.
+    /// The number of steps at the instant, or within the span.
     pub steps: u64,
-    /// The names of the elements that took the last steps, the busiest first.
+    /// The names of the elements that took the last steps, the most active one first.
     pub elements: Vec<String>,
 }
 
@@ -49,17 +50,17 @@ impl core::error::Error for Stall {}
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog {
     at: Instant,
-    /// Steps at this instant.
+    /// The number of steps at this instant.
     steps: u64,
-    /// Steps at all earlier instants.
+    /// The number of steps at all earlier instants.
     before: u64,
-    /// When the span began, and the steps before it.
+    /// The beginning of the span, and the number of steps before it.
     since: Instant,
     before_span: u64,
     limit: u64,
-    /// Steps that this instant may take.
+    /// The number of steps that this instant may take.
     allowed: u64,
-    /// The elements of the last steps before the limit, with their counts.
+    /// The number of last steps before the limit, by element.
     busy: BTreeMap<usize, u64>,
 }
 
@@ -79,13 +80,13 @@ impl Default for Watchdog {
 }
 
 impl Watchdog {
-    /// Sets how many steps one instant may take.
+    /// Sets the maximum number of steps at one instant.
     pub(crate) fn set_limit(&mut self, steps: u64) {
         self.limit = steps;
         self.allow();
     }
 
-    /// Notes the time.
+    /// Records the current time.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant) {
         if now != self.at {
@@ -96,7 +97,7 @@ impl Watchdog {
                 (self.since, self.before_span) = (now, self.before);
             }
             self.allow();
-            // Where time crawls, the last steps are those of many instants.
+            // If time advances slowly, the last steps belong to many instants.
             if self.allowed == self.limit && !self.busy.is_empty() {
                 self.busy.clear();
             }
@@ -108,7 +109,7 @@ impl Watchdog {
         self.allowed = self.limit.min(left);
     }
 
-    /// Counts a step; false if it may not be taken.
+    /// Counts a step; returns `false` if the step is not allowed.
     #[inline]
     pub(crate) fn step(&mut self) -> bool {
         let is_allowed = self.steps < self.allowed;
@@ -116,29 +117,29 @@ impl Watchdog {
         is_allowed
     }
 
-    /// Returns `true` near the limit, where the element of each step is to be noted.
+    /// Returns `true` close to the limit, where the element of each step is recorded.
     #[inline]
     pub(crate) fn is_watching(&self) -> bool {
         self.steps + SAMPLE > self.allowed
     }
 
-    /// Notes the element of the step that was counted last.
+    /// Records the element of the last counted step.
     pub(crate) fn note(&mut self, element: usize) {
         *self.busy.entry(element).or_default() += 1;
     }
 
-    /// The steps taken since the beginning.
+    /// Returns the number of steps since the beginning.
     pub(crate) fn total(&self) -> u64 {
         self.before + self.steps
     }
 
-    /// The instant that takes more steps than allowed, if there is one.
+    /// Returns the instant at which the limit was reached, if there is one.
     #[inline]
     pub(crate) fn stalled(&self) -> Option<Instant> {
         (self.steps >= self.allowed).then_some(self.at)
     }
 
-    /// Describes a stall at the instant, where elements have these names.
+    /// Describes a stall; `names` are the names of the elements.
     pub(crate) fn stall(&self, names: &[String]) -> Option<Stall> {
         let at = self.stalled()?;
         let mut busy: Vec<(u64, usize)> = self.busy.iter().map(|(at, n)| (*n, *at)).collect();

@@ -1,19 +1,21 @@
-//! A policy beyond the paper: it estimates the air and takes the frame that promises most.
+//! BEST: a policy beyond the paper, which estimates the channel and maximizes the expected yield.
 //!
-//! Faults come in spells, so what is estimated depends on the frame before: how often a frame is
-//! lost after one that was lost or was not; how often a block is cut off; and how much parity the
-//! blocks need after a frame whose worst block needed so much. All estimates forget slowly.
+//! Errors come in bursts, so the estimates depend on the previous frame: the probability that a
+//! frame is lost, after a lost frame or a received one; the probability that a block is truncated;
+//! and the parity that blocks need, for each need of the worst block in the previous frame. All
+//! estimates decay slowly.
 //!
-//! Of every size and level, and of an uncoded frame, the expected gain is computed: the bytes that
-//! it brings, less what its air time is worth at the rate that the link reaches at present. That
-//! price is what makes a frame short while frames are being lost, although loss strikes short and
-//! long ones alike: it finds out cheaply when the spell is over.
+//! The policy computes the expected gain of each size and level, and of an uncoded frame. The gain
+//! is the number of delivered bytes, minus the price of the air time at the current throughput of
+//! the link. This price makes frames short during a burst of losses, although losses hit short and
+//! long frames alike: a short frame detects the end of the burst at a low cost.
 //!
-//! A packet whose time or attempts may run out is worth something only whole. Of each frame is
-//! computed how probably the packet is complete in time if that frame is repeated until it arrives
-//! and others follow, and how much air all of them take. A packet that cannot arrive in time any
-//! more is not sent, nor one that is hardly worth its air while others wait: each of these lowers
-//! the price, so that packets are sent again before the link stands idle.
+//! If the time or the attempts of a packet may run out, the packet is worth something only if it is
+//! completed. For each frame, the policy computes the probability that the packet is completed in
+//! time, if the frame is retransmitted until it arrives and others follow, and the air time of all
+//! these frames. Packets that cannot arrive in time are dropped. So are packets that are hardly
+//! worth their air time while others wait. Each such drop lowers the price, so the link does not
+//! become idle.
 
 use windfall_base::Duration;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
@@ -26,54 +28,55 @@ use super::trials::{Trials, of_trial};
 use super::wholes::Wholes;
 use super::{Cost, Outcome, Plan, Policy, Request};
 
-/// The weight of one block in the estimates of wrong symbols at large, from the quick to the least
-/// of the slow one.
+/// The weight of a block in the overall estimates of needed parity: the fast one, the medium one,
+/// and the minimum in the slow one.
 const BLOCK_MEMORY: [f64; 3] = [0.08, 0.01, 0.0015];
-/// The least weight of one more block in an estimate of wrong symbols after a certain frame.
+/// The minimum weight of a new block in an estimate for frames after a given frame.
 const AFTER_MEMORY: f64 = 0.03;
-/// The number of blocks that weighs as much as the overall estimate.
+/// The number of blocks at which such an estimate and the overall estimate have equal weight.
 const AFTER_PRIOR: f64 = 6.0;
-/// The share of the air time and the gain so far that counts after one more frame.
+/// The weight of the earlier air time and gain after a new frame.
 const WORTH_MEMORY: f64 = 0.99;
-/// The price of air later against air now: of two ways that take the same the one is taken that
-/// brings more at once.
+/// The price of later air time relative to present air time. Of two equally fast plans, the one
+/// that delivers more at once is chosen.
 const LATER: f64 = 1.001;
-/// The least probability with which a frame is taken to arrive.
+/// The minimum probability of arrival that is assumed for a frame.
 const LEAST_ARRIVAL: f64 = 0.01;
-/// The worth of air time, relative to its present yield, to packets that may run out of attempts,
-/// and to those that may run out of time. Later packets lack that air time.
+/// The price of air time, relative to its current yield, for packets that may run out of attempts,
+/// and for packets that may run out of time. Later packets lack this air time.
 const PRICE: [f64; 2] = [0.2, 1.2];
-/// A packet that has waited for long is dropped if its yield is less than this share of the worth
-/// of its air time.
+/// A packet that has waited for long is dropped if its yield is below this share of the price of
+/// its air time.
 const LEAST_WORTH: f64 = 0.3;
-/// The part of the price of the air that is left after a packet was dropped for it.
+/// The factor of the price after each such drop.
 const PRICE_MEMORY: f64 = 0.97;
 
-/// The policy that estimates.
+/// The policy BEST.
 #[derive(Clone, Debug)]
 pub struct Best {
     cost: Cost,
-    /// The probability that a frame is lost whole: after one that was not, and after one that was.
+    /// The probability that a frame is lost completely: after a received frame, and after a lost
+    /// one.
     loss: [Estimate; 2],
     pub(super) was_lost: bool,
     cuts: Cuts,
-    /// The probability that a block needs exactly this level, over all frames.
+    /// The probability that a block needs exactly each level, over all frames.
     needs: [[f64; 8]; 3],
     evidence: Evidence<4>,
-    /// Blocks whose need is known.
+    /// The number of blocks whose need is known.
     seen: f64,
-    /// For each level that the worst block of a frame needed: the probability of each level for a
-    /// block of the next frame, and the number of blocks measured.
+    /// For each need of the worst block in a frame: the probability of each level for the blocks of
+    /// the next frame, and the number of blocks measured.
     after: [([f64; 8], f64); 8],
     beyond: Beyond,
-    /// The needs of frames as wholes: their blocks are often damaged together.
+    /// Estimates for whole frames, whose blocks are often damaged together.
     wholes: Wholes,
     trials: Trials,
-    /// The share of the blocks that no level is known to save.
+    /// The share of blocks that no level is known to save.
     hopeless: Estimate,
     /// The level that the worst block of the last reported frame needed.
     last: Level,
-    /// Bytes gained and seconds on the air, the recent ones counting more.
+    /// The gained bytes and the air time in seconds; both decay.
     gained: (f64, f64),
 }
 
@@ -81,32 +84,32 @@ pub struct Best {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     plan: Plan,
-    /// Expected bytes gained.
+    /// The expected number of gained bytes.
     bytes: f64,
     /// Air time in seconds.
     seconds: f64,
-    /// Bytes that it carries, and the probability that it brings them all.
+    /// The bytes that the frame carries, and the probability that all of them arrive.
     carries: usize,
     all: f64,
-    /// The probability that a block is put right, if any level saves it.
+    /// The probability that a block can be corrected, if any level can save it.
     good: f64,
-    /// The share of its bytes that it is expected to deliver if it arrives.
+    /// The share of its bytes that the frame is expected to deliver if it arrives.
     kept: f64,
-    /// Air time in seconds of the frames that carry the rest of the packet.
+    /// The air time in seconds of the frames that carry the rest of the packet.
     rest: f64,
 }
 
-/// The expected end of a packet that may run out of time or attempts.
+/// The expected outcome of a packet that may run out of time or attempts.
 #[derive(Clone, Copy, Debug)]
 struct Prospect {
-    /// The probability that it is complete in time.
+    /// The probability that the packet is completed in time.
     complete: f64,
-    /// Air time in seconds that it takes from now on.
+    /// The remaining air time of the packet in seconds.
     seconds: f64,
 }
 
 impl Best {
-    /// A policy that trusts the air until it learns better.
+    /// Creates a policy that assumes a good channel at first.
     #[must_use]
     pub fn new(cost: Cost) -> Self {
         let mut needs = [0.0; 8];
@@ -131,7 +134,7 @@ impl Best {
         }
     }
 
-    /// The probability that a whole block at each level is put right.
+    /// Returns the probability that a whole block can be corrected at each level.
     fn survival(&self) -> [f64; 8] {
         let mut sum = 0.0;
         self.evidence.mean(&self.estimates()).map(|share| {
@@ -140,7 +143,8 @@ impl Best {
         })
     }
 
-    /// The estimates of the needs of blocks: over all frames, and after a frame like the last one.
+    /// Returns the estimates of needed parity: over all frames, and after a frame like the last
+    /// one.
     fn estimates(&self) -> [[f64; 8]; 4] {
         let (after, seen) = &self.after[self.last.index()];
         let known = seen / (seen + AFTER_PRIOR);
@@ -151,8 +155,9 @@ impl Best {
         [quick, middle, slow, after]
     }
 
-    /// The air time in seconds at which what is left of a packet is priced: that of the whole rest
-    /// at the rate that the link reaches at present, and of less in proportion to what it takes.
+    /// Returns the price, in seconds of air time, of the remaining bytes of a packet. All of them
+    /// cost their time at the current throughput of the link, and fewer bytes cost proportionally
+    /// less.
     fn price(&self, request: &Request) -> impl Fn(f64) -> f64 + use<> {
         let worth = self.gained.0 / self.gained.1;
         let [_, _, slow] = self.needs;
@@ -177,15 +182,15 @@ impl Best {
             Level::all().map(by).fold(f64::INFINITY, f64::min)
         };
         let all = request.bytes as f64;
-        // Never less than where only that is lost which no level saves.
+        // The loss is at least the share of blocks that no level saves.
         let least = 1.0 / (1.0 - self.hopeless.value).max(LEAST_ARRIVAL);
         let unit = (all / worth / takes(all)).max(least);
         move |bytes| unit * takes(bytes)
     }
 
-    /// The probability that a frame is lost: after one that arrived, after one that was lost, and
-    /// the next one. Between an outcome and the next frame that follows on it lie those that are
-    /// under way meanwhile, and with each of them less is left of what it tells.
+    /// Returns the probability that a frame is lost: after a received frame, after a lost one, and
+    /// for the next frame. Other frames are in flight between an outcome and the frame that reacts
+    /// to it, and each of them weakens the correlation.
     fn lost(&self, request: &Request) -> [f64; 3] {
         let [after_arrival, after_loss] = [0, 1].map(|was_lost| self.loss[was_lost].value);
         let memory = after_loss - after_arrival;
@@ -197,11 +202,11 @@ impl Best {
         [after_arrival, later(after_loss), later(self.loss[usize::from(self.was_lost)].value)]
     }
 
-    /// Computes the expected result of a frame for the rest of a packet, which is lost with the
+    /// Computes the expected result of a frame for the rest of a packet, if the frame is lost with
     /// probability `lost`.
     fn promise(&self, wanted: usize, plan: Plan, good: f64, lost: f64) -> Candidate {
         let level = plan.level;
-        // A block that no level saves fails like a lost frame.
+        // A block that no level saves counts as a lost frame.
         let saved = 1.0 - self.hopeless.value;
         let arrives = saved * (1.0 - lost);
         if plan.uncoded {
@@ -230,7 +235,7 @@ impl Best {
         for reached in &reached[..used] {
             let data = left.min(level.data());
             left -= data;
-            // It is there, or its parity makes up for the cut in it.
+            // The block is complete, or its parity repairs the truncation.
             there = reached + (before - reached) * mended(level, data);
             before = *reached;
             brought += data as f64 * there * good;
@@ -244,8 +249,9 @@ impl Best {
         Candidate { plan, bytes: brought * arrives, seconds, carries, all, good, kept, rest }
     }
 
-    /// The probability that no block fails or is cut off of a frame with `bytes` of data that
-    /// arrives, where a block is good with that probability if any level saves it.
+    /// Returns the probability that no block of a received frame with `bytes` of data fails or is
+    /// truncated. `good` is the probability that a block can be corrected, if any level can save
+    /// it.
     fn unharmed(&self, plan: Plan, good: f64, bytes: usize) -> f64 {
         let data = plan.level.data();
         let blocks = bytes.div_ceil(data).max(1);
@@ -259,7 +265,7 @@ impl Best {
         uncut * self.wholes.unharmed(plan.level, blocks as f64, good, 1.0 - self.hopeless.value)
     }
 
-    /// The air time in seconds of `left` bytes in frames that carry `each`.
+    /// Returns the air time in seconds of `left` bytes in frames that carry `each` bytes.
     fn rest(&self, left: usize, plan: Plan, each: usize) -> f64 {
         if left == 0 {
             return 0.0;
@@ -270,8 +276,8 @@ impl Best {
         self.cost.of(left + checked).as_secs_f64() + further * overhead
     }
 
-    /// The bytes that are expected to fail of a frame of which any do, and their blocks; it comes
-    /// whole with the probability `each`.
+    /// Returns the expected number of failed bytes in a frame with failures, and of their blocks;
+    /// `each` is the probability that the frame arrives whole.
     fn failing(promise: &Candidate, each: f64) -> (usize, usize) {
         let Candidate { plan, carries, kept, .. } = *promise;
         if plan.uncoded {
@@ -283,8 +289,8 @@ impl Best {
         (bytes, bytes.div_ceil(data))
     }
 
-    /// Computes what becomes of a packet whose time is over in `left` seconds if a frame is
-    /// repeated until it arrives, others like it follow, and what fails of them goes again.
+    /// Computes the outcome of a packet whose lifetime ends in `left` seconds. A frame is
+    /// retransmitted until it arrives, similar frames follow, and failed parts are retransmitted.
     fn prospect(&self, promise: &Candidate, request: &Request, left: f64) -> Prospect {
         let [after_arrival, after_loss, now] = self.lost(request);
         let Candidate { plan, seconds, carries, good, rest, .. } = *promise;
@@ -292,7 +298,7 @@ impl Best {
             return Prospect { complete: 0.0, seconds };
         }
         let arrives = |lost: f64| (1.0 - lost).max(LEAST_ARRIVAL);
-        // Once one of the frames that follow is lost, its repetitions follow on a loss.
+        // If one of the following frames is lost, its retransmissions follow a lost frame.
         let rest_expected = rest * (1.0 + after_arrival / arrives(after_loss));
         let turn = seconds + request.round_trip.as_secs_f64();
         let in_time = 1.0 + ((left - seconds - rest_expected) / turn).floor().max(0.0);
@@ -300,13 +306,13 @@ impl Best {
         let within = |lost: f64, attempts: f64| 1.0 - lost * after_loss.powf(attempts - 1.0);
         let first = within(now, attempts);
         let sent = 1.0 + now * (1.0 - after_loss.powf(attempts - 1.0)) / arrives(after_loss);
-        // Frames whose blocks all pass, and those of which some fail.
+        // Frames whose blocks are all received, and frames with failed blocks.
         let (full, last) = (request.bytes / carries.max(1), request.bytes % carries.max(1));
         let each = self.unharmed(plan, good, carries);
         let end = if last == 0 { 1.0 } else { self.unharmed(plan, good, last) };
         let all = each.powf(full as f64) * end;
         let harmed = full as f64 * (1.0 - each) + (1.0 - end);
-        // Each of those that follow has its own attempts.
+        // Each of the following frames has its own attempts.
         let follows = within(after_arrival, attempts).powf(rest / seconds);
         let (again, repairs) = if attempts > 1.0 {
             let (failing, blocks) = Self::failing(promise, each);
@@ -324,8 +330,8 @@ impl Best {
         }
     }
 
-    /// Chooses the frame for a packet that may run out of time or attempts; `None` if it is not
-    /// worth one.
+    /// Chooses the frame for a packet that may run out of time or attempts; `None` if the packet is
+    /// not worth its air time.
     fn plan_in_time(&mut self, request: &Request, promises: &[Candidate]) -> Option<Plan> {
         let left = request.time_left.map_or(f64::INFINITY, Duration::as_secs_f64);
         let worth = self.gained.0 / self.gained.1;
@@ -333,8 +339,8 @@ impl Best {
         let prospect = |it: &Candidate| (it.plan, self.prospect(it, request, left));
         let prospects: Vec<(Plan, Prospect)> = promises.iter().map(prospect).collect();
         let packet = request.packet as f64;
-        // The price follows the throughput that the estimates promise. The recent throughput also
-        // depends on past choices, and a bad choice must not make air time look cheap.
+        // The price follows the throughput that the estimates predict. The measured throughput also
+        // depends on past choices, and a bad choice must not make air time seem cheap.
         let rest = request.bytes as f64;
         let could = prospects.iter().map(|(_, it)| rest * it.complete / it.seconds);
         let could = could.fold(0.0, f64::max);
@@ -354,7 +360,7 @@ impl Best {
         Some(plan)
     }
 
-    /// Learns from the blocks of a frame that carried `bytes`.
+    /// Records the blocks of a frame that carried `bytes`.
     fn learn_blocks(&mut self, used: Level, fates: &[Fate], bytes: usize) {
         let before = (used == Level::STRONGEST).then(|| self.best_level());
         self.wholes.learn(used, fates);
@@ -393,7 +399,8 @@ impl Best {
         self.trials.learn(used, fates, changes, of_trial(used, bytes, seconds));
     }
 
-    /// The level of the greatest expected gain for a long packet in whole frames.
+    /// Returns the level with the highest expected gain for a long packet in frames of maximum
+    /// size.
     fn best_level(&self) -> Level {
         let (worth, survival) = (self.gained.0 / self.gained.1, self.survival());
         let gain = |level: &Level| {
@@ -408,7 +415,7 @@ impl Best {
         best.unwrap_or(Level::NONE)
     }
 
-    /// Learns from an uncoded frame as if it had been blocks: all were good, or one was not.
+    /// Records an uncoded frame as if it consisted of blocks: all good, or one failed.
     fn learn_uncoded(&mut self, bytes: usize, fates: &[Fate]) {
         let data = Level::NONE.data();
         let pieces = bytes.div_ceil(data).clamp(1, MAX_BLOCKS);
@@ -424,9 +431,9 @@ impl Best {
         }
     }
 
-    /// Records the gain and the cost of a frame.
+    /// Records the gain and the air time of a frame.
     fn learn_worth(&mut self, plan: Plan, carried: usize, fates: &[Fate]) {
-        // An uncoded frame is one long block.
+        // An uncoded frame counts as one long block.
         let data = if plan.uncoded { carried } else { plan.level.data() };
         let used = usize::from(plan.blocks).min(carried.div_ceil(data.max(1))).max(1);
         let len = |block: usize| carried.saturating_sub(block * data).min(data);

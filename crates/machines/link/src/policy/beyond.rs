@@ -1,45 +1,48 @@
-//! How much more parity a failed block would have needed.
+//! Estimates of the additional parity that a failed block would have needed.
 //!
-//! A failed block shows only that its parity was too little. A corrected one shows that its parity
-//! sufficed, and by how much. So the estimate for each level is how often it saves blocks that the
-//! level below does not; only blocks that had at least that much parity count. A failure that no
-//! level was seen to save counts for none, and is no reason for parity.
+//! The data are censored. A failed block shows only that its parity was too weak, while a corrected
+//! block shows the level that it needed. So each level has an estimate of the share of blocks that
+//! it saves among those that the next lower level does not. Only blocks with at least that much
+//! parity count. Failures that no level is known to save do not count, and are no reason for
+//! parity.
 //!
-//! A level that is not in use must be probed now and then, because the air may change. If most
-//! failures are beyond any code, probes would cost in proportion to them. So each probe that saves
-//! nothing delays the next one, and each block saved brings it forward.
+//! A level that is not in use must be probed now and then, because the channel may change. If most
+//! failures are beyond any code, probes would waste air time. So each probe that saves nothing
+//! delays the next one, and each saved block brings it forward.
 
 use windfall_wire_link::coded::{Fate, Level};
 
-/// The initial share that each level saves of the blocks that the one below does not.
+/// The prior share of blocks that each level saves among those that the next lower level does not.
 const PRIOR: f64 = 0.6;
-/// The number of blocks that weighs as much as that.
+/// The weight of the prior, in blocks.
 const PRIOR_BLOCKS: f64 = 4.0;
-/// The least weight of one block.
+/// The minimum weight of a new block.
 const MEMORY: f64 = 0.05;
-/// By how much what is known of a level fades with each failure that had less than it, so that
-/// stronger levels are tried now and then where much fails: at first, and at least.
+/// The decay of the observations of a level after each failure with less parity, initially and at
+/// least. The decay lets stronger levels be probed now and then if many blocks fail.
 const FADE: [f64; 2] = [0.004, 0.004 / 64.0];
-/// The factor of the fading after a block that a level did not save.
+/// The factor of the decay after a block that the level did not save.
 const BACK_OFF: f64 = 0.8;
-/// The factor of the fading after a block that it saved: one of ten keeps the balance.
+/// The factor of the decay after a block that the level saved. One saved block in ten keeps the
+/// balance.
 const SAVED: f64 = 8.0;
 
-/// The share that stronger levels must save of failed blocks for a failed frame to count.
+/// The minimum share of failed blocks that stronger levels must save, for a failed frame to count.
 const HOPE: f64 = 0.5;
 
-/// The statistics of a level.
+/// The statistics of one level.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// The share that it saves of the blocks that the level below it does not.
+    /// The share of blocks that the level saves among those that the next lower level does not.
     share: f64,
-    /// Blocks that this estimate is based on.
+    /// The number of blocks on which this estimate is based.
     blocks: f64,
-    /// The rate at which the counts decay.
+    /// The decay of the observations.
     fade: f64,
 }
 
-/// The share that each level saves of the blocks that the level below it does not.
+/// For each level, the share of blocks that it saves among those that the next lower level does
+/// not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beyond([Known; 8]);
 
@@ -50,7 +53,7 @@ impl Default for Beyond {
 }
 
 impl Beyond {
-    /// Learns from one block; `used` is the level that it had.
+    /// Records one block; `used` is its level.
     pub(super) fn learn(&mut self, used: Level, fate: Fate) {
         let (enough, tried) = match fate {
             Fate::Good(corrected) => {
@@ -78,15 +81,15 @@ impl Beyond {
         }
     }
 
-    /// Tells whether a frame was destroyed: all blocks failed, and hardly a level is known to save
-    /// such blocks. It teaches nothing about what others need.
+    /// Returns `true` if a frame was destroyed: all blocks failed, and almost no level is known to
+    /// save such blocks. Such a frame is not used for the estimates.
     pub(super) fn is_destroyed(&self, used: Level, fates: &[Fate]) -> bool {
         fates.iter().all(|fate| matches!(fate, Fate::Failed | Fate::Damaged))
             && self.spread(used).iter().sum::<f64>() < HOPE
     }
 
-    /// Of blocks that failed at `used`, the share that needed each further level; what no level is
-    /// known to save is in none.
+    /// Returns the distribution of the levels that blocks needed which failed at `used`. Blocks
+    /// that no level saves are in no entry, so the sum may be less than 1.
     pub(super) fn spread(&self, used: Level) -> [f64; 8] {
         let mut needed = [0.0; 8];
         let mut left = 1.0;
@@ -98,7 +101,8 @@ impl Beyond {
     }
 }
 
-/// The distribution over levels that one reported block stands for; `None` if it was cut off.
+/// Returns the distribution of the levels that one reported block needed; `None` if the block was
+/// truncated.
 pub(super) fn need(fate: Fate, used: Level, beyond: &Beyond) -> Option<[f64; 8]> {
     match fate {
         Fate::Good(corrected) => {
@@ -111,10 +115,9 @@ pub(super) fn need(fate: Fate, used: Level, beyond: &Beyond) -> Option<[f64; 8]>
     }
 }
 
-/// Moves a distribution over levels towards what a block needed.
+/// Moves a distribution over levels towards the need of a block.
 ///
-/// A block that no level saves has no say: the levels are compared by what they bring of the blocks
-/// that can be saved.
+/// A block that no level saves is ignored: the levels are compared by the blocks that can be saved.
 pub(super) fn approach(distribution: &mut [f64; 8], seen: &[f64; 8], weight: f64) {
     let mass: f64 = seen.iter().sum();
     for (known, seen) in distribution.iter_mut().zip(seen) {

@@ -1,34 +1,38 @@
-//! How often frames are cut short, and where.
+//! Estimates of truncation: how often frames are cut short, and where.
 //!
-//! Two explanations compete. Either each block is cut off with a probability that its place has, so
-//! that short frames are cut less often; or each frame is, anywhere in it, however long it is.
-//! Frames of different lengths tell which of them is right.
+//! There are two models. Either each block is truncated with a probability that depends on its
+//! position, so shorter frames are truncated less often. Or each frame is truncated with the same
+//! probability at a random place, whatever its length. Frames of different lengths show which model
+//! fits better.
 
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
 use super::estimate::Estimate;
 
-/// The share of the evidence that counts after one more frame.
+/// The weight of the earlier evidence after a new frame.
 const EVIDENCE_MEMORY: f64 = 0.98;
-/// The most that the evidence may speak for one of them, as the logarithm of the odds.
+/// The maximum evidence for one model, as the logarithm of the odds.
 const CERTAIN: f64 = 6.0;
-/// The most cuts that one observed cut represents: a repaired cut is not observed.
+/// The maximum number of truncations that an observed one represents. Truncations that parity
+/// repairs are not observed.
 const MOST_UNSEEN: f64 = 3.0;
 
-/// The statistics of cuts: each after a frame that was not cut, and after one that was.
+/// The statistics of truncation, separate for frames after an intact frame and after a truncated
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
-    /// The probability that the block of a place is cut off, given that the one before is there.
+    /// For each position, the probability that a block is truncated although the previous block is
+    /// complete.
     block: [[Estimate; MAX_BLOCKS]; 2],
-    /// The probability that a frame is cut.
+    /// The probability that a frame is truncated.
     frame: [Estimate; 2],
     was_cut: bool,
-    /// The logarithm of the odds that frames as such are cut.
+    /// The evidence for the model of frames, as the logarithm of the odds.
     evidence: f64,
 }
 
 impl Cuts {
-    /// Learns from the blocks of a frame, whose last one holds `last` bytes of data.
+    /// Records the blocks of a frame, whose last block holds `last` bytes of data.
     pub(super) fn learn(&mut self, used: Level, last: usize, fates: &[Fate]) {
         let Some(longest) = fates.len().checked_sub(1) else { return };
         let state = usize::from(self.was_cut);
@@ -59,7 +63,8 @@ impl Cuts {
         self.was_cut = is_cut;
     }
 
-    /// Learns that an uncoded frame as long as `blocks` blocks was cut at an unknown place.
+    /// Records that an uncoded frame with the length of `blocks` blocks was truncated at an unknown
+    /// place.
     pub(super) fn learn_uncoded(&mut self, blocks: usize) {
         let state = usize::from(self.was_cut);
         let whole: f64 =
@@ -71,8 +76,8 @@ impl Cuts {
         self.was_cut = true;
     }
 
-    /// The probability that each of the first blocks of a frame of `blocks` is there with all
-    /// before it.
+    /// Returns, for each block of a frame of `blocks`, the probability that all blocks up to it are
+    /// complete.
     pub(super) fn reached(&self, blocks: usize) -> [f64; MAX_BLOCKS] {
         let state = usize::from(self.was_cut);
         let as_frame = 1.0 / (1.0 + (-self.evidence).exp());
@@ -86,17 +91,18 @@ impl Cuts {
     }
 }
 
-/// Returns the number of cuts that an observed one represents, if a share of them is repaired.
+/// Returns the number of truncations that an observed one represents, if parity repairs the share
+/// `mended`.
 pub(super) fn unseen(mended: f64) -> f64 {
     (1.0 / (1.0 - mended)).min(MOST_UNSEEN)
 }
 
-/// The bytes of data in the last block of a frame that carried `bytes`.
+/// Returns the bytes of data in the last block of a frame that carried `bytes`.
 pub(super) fn last_block(level: Level, bytes: usize, fates: &[Fate]) -> usize {
     bytes.saturating_sub(fates.len().saturating_sub(1) * level.data()).min(level.data())
 }
 
-/// The share of cuts in a block with `data` bytes of data that its parity mends.
+/// Returns the share of truncations in a block with `data` bytes of data that its parity repairs.
 pub(super) fn mended(level: Level, data: usize) -> f64 {
     let parity = level.parity() as f64;
     parity / (parity + (data + BLOCK_CHECK) as f64)

@@ -1,9 +1,10 @@
-//! The running estimate of a probability.
+//! A running estimate of a probability.
 
-/// The least weight of one more trial.
+/// The minimum weight of a new trial.
 const MEMORY: f64 = 0.01;
 
-/// A running estimate of a probability: at first the mean, then with ever less weight of the new.
+/// A running estimate of a probability. It begins as a mean, and the weight of new trials decreases
+/// to a minimum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Estimate {
     pub(super) value: f64,
@@ -11,10 +12,11 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Learns from one trial: 1 if it happened, 0 if not, more if it represents unseen ones.
+    /// Records one trial: 1 for an event, 0 for none, and more if the event represents unobserved
+    /// ones.
     pub(super) fn learn(&mut self, happened: f64) {
         self.seen += 1.0;
-        // As if it had not happened in two trials before the first.
+        // The prior is two trials without an event.
         let weight = (1.0 / (self.seen + 2.0)).max(MEMORY);
         self.value += weight * (happened - self.value);
     }

@@ -4,7 +4,7 @@ use windfall_wire_link::coded::Level;
 
 use super::{Outcome, Plan, Policy, Request};
 
-/// A policy that makes every frame alike and repeats it whole.
+/// A policy with one frame format, which retransmits failed frames as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed(Plan);
 

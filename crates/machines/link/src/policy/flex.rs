@@ -1,17 +1,17 @@
-//! FLEX: size and parity adapt, each by its own simple rule.
+//! FLEX: frame size and parity adapt independently, by simple rules.
 //!
-//! The paper says that the rules are simple, that size and parity are independent, and that they
-//! respond within tens of milliseconds. The rules are ours:
+//! According to the paper, the rules are simple, size and parity are independent, and both respond
+//! within tens of milliseconds. The rules themselves are ours:
 //!
-//! - *Size.* When two reported frames in a row lost at least half of their blocks to truncation,
-//!   the next has half as many, unless frames of one block fare no better. After four that were not
-//!   cut, or when length is not to blame, one more.
-//! - *Parity.* The level that carries the most for its air time in blocks as those reported lately,
-//!   repetition of what it does not save included. A failed block counts for the levels above its
-//!   own only as far as these were seen to save such blocks.
+//! - *Size.* If two consecutive reported frames lose at least half of their blocks to truncation,
+//!   the number of blocks is halved, unless frames of one block fare no better. After four frames
+//!   without truncation, or if the length is not the cause, it grows by one.
+//! - *Parity.* The level with the highest throughput for recently reported blocks, retransmissions
+//!   included. A failed block counts for stronger levels only as far as they were observed to save
+//!   such blocks.
 //!
-//! A frame that was lost whole is no sign of either: a shorter or better coded one would have
-//! been lost as well.
+//! A frame that is lost completely changes neither: a shorter frame, or one with more parity, would
+//! also have been lost.
 
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
@@ -22,23 +22,24 @@ use super::needs::{Evidence, Told, survival};
 use super::trials::{Trials, of_trial};
 use super::{Outcome, Plan, Policy, Request};
 
-/// The weight of one more block in the two estimates of what blocks need: the quick, and the least
-/// in the slow.
+/// The weight of a new block in the estimates of the needed parity: the fast one, the medium one,
+/// and the minimum in the slow one.
 const BLOCK_MEMORY: [f64; 3] = [0.05, 0.02, 0.0015];
-/// The number of blocks that weighs as much as the initial assumption.
+/// The weight of the prior, in blocks.
 const PRIOR_BLOCKS: f64 = 4.0;
-/// Another level must carry this multiple of the present one's yield.
+/// The factor by which the throughput of another level must exceed that of the current level.
 const BETTER: f64 = 1.05;
-/// Frames in a row that are badly cut before frames shrink.
+/// The number of consecutive truncated frames after which frames shrink.
 const CUT: u32 = 2;
-/// Frames in a row that are not cut before frames grow.
+/// The number of consecutive frames without truncation after which frames grow.
 const UNCUT: u32 = 4;
-/// Short frames must keep this multiple of the share long ones keep, to be worth their overhead.
+/// The factor by which the received share of short frames must exceed that of long ones, to justify
+/// their overhead.
 const WORTH: f64 = 4.0 / 3.0;
-/// The weight of one more frame in the shares that frames keep.
+/// The weight of a new frame in the received shares.
 const FRAME_MEMORY: f64 = 0.1;
 
-/// The cost of a frame beside its blocks, in bytes, as far as this policy needs it.
+/// The overhead of a frame in bytes, as far as this policy needs it.
 const OVERHEAD: usize = 64;
 
 /// The adaptive policy of the paper.
@@ -49,25 +50,25 @@ pub struct Flex {
     cut: u32,
     uncut: u32,
     was_cut: bool,
-    /// The share of their blocks that frames keep which follow one that was cut: of one block, and
-    /// longer ones.
+    /// The received share of blocks in frames that follow a truncated one: for frames of one block,
+    /// and for longer frames.
     kept: [f64; 2],
-    /// The share of blocks that need just each level, by the quick and the slow estimate; what no
-    /// level saves is in none.
+    /// The share of blocks that need exactly each level, in three estimates from fast to slow.
+    /// Blocks that no level saves are in no entry.
     needs: [[f64; 8]; 3],
     evidence: Evidence<3>,
-    /// Blocks whose need is known.
+    /// The number of blocks whose need is known.
     seen: f64,
     beyond: Beyond,
     trials: Trials,
-    /// The probability that a frame of one block is cut.
+    /// The probability that a frame of one block is truncated.
     cut_alone: Estimate,
-    /// Whole frames are repeated instead of failed blocks.
+    /// Failed frames are retransmitted as a whole.
     whole: bool,
 }
 
 impl Default for Flex {
-    /// Begins like BOLD: most links are good.
+    /// Begins without parity, like BOLD, because most links are good.
     fn default() -> Self {
         let mut needs = [0.0; 8];
         needs[0] = 1.0;
@@ -90,7 +91,7 @@ impl Default for Flex {
 }
 
 impl Flex {
-    /// Repeats whole frames, as the policies that never change do.
+    /// Creates a policy that retransmits whole frames, as the fixed policies do.
     #[must_use]
     pub fn repeating_whole() -> Self {
         Self { whole: true, ..Self::default() }
@@ -176,8 +177,8 @@ impl Flex {
         self.trials.learn(used, fates, changes, share);
     }
 
-    /// The level, at least that of other frames, at which a block alone in its frame brings the
-    /// most data for its length, for its parity mends some of the cuts.
+    /// Returns the level, at least that of other frames, with the highest yield for a block that is
+    /// alone in its frame. Its parity also repairs some truncations.
     fn against_cuts(&self, bytes: usize) -> Level {
         let cut = self.cut_alone.value.min(1.0);
         let worth = |level: Level| {
@@ -189,8 +190,8 @@ impl Flex {
         levels.max_by(|a, b| worth(*a).total_cmp(&worth(*b))).unwrap_or(self.level)
     }
 
-    /// The level at which a frame with some of `bytes` carries the most for its air time: the one
-    /// in use unless another is clearly better.
+    /// Returns the level with the highest throughput for a frame with some of `bytes`. The current
+    /// level is kept unless another one is clearly better.
     fn best_level(&self, bytes: usize) -> Level {
         let needs = self.evidence.mean(&self.needs);
         let worth = Level::all().map(|level| {

@@ -1,20 +1,19 @@
-//! Estimates of the parity that blocks need; those that predicted best weigh most.
+//! Estimates of the parity that blocks need, weighted by their past predictions.
 //!
-//! A fast estimate follows changes, but takes noise for a change; a slow one does neither. The
-//! evidence of each is the logarithm of the probability that it gave to the outcomes: it shows
-//! which one predicts better.
+//! A fast estimate follows changes but also noise. A slow estimate follows neither. The evidence of
+//! an estimate is the log-likelihood of the outcomes, which shows the better predictor.
 
 use arrayvec::ArrayVec;
 use windfall_wire_link::coded::{BLOCK, BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
-/// The share of the evidence that counts after one more frame.
+/// The weight of the earlier evidence after a new frame.
 const MEMORY: f64 = 0.99;
-/// The most by which the evidence of one estimate may exceed that of another, as a logarithm.
+/// The maximum difference between the evidence of two estimates, as a logarithm.
 const CERTAIN: f64 = 4.0;
-/// The least chance that an estimate is taken to have given to anything.
+/// The minimum probability that an estimate assigns to any outcome.
 const LEAST: f64 = 0.02;
 
-/// The evidence of estimates.
+/// The evidence of several estimates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<const N: usize>([f64; N]);
 
@@ -25,8 +24,8 @@ impl<const N: usize> Default for Evidence<N> {
 }
 
 impl<const N: usize> Evidence<N> {
-    /// Weighs the estimates by the blocks of a frame that had level `used`. Those of one frame are
-    /// damaged together: they count as one.
+    /// Updates the evidence by the blocks of a frame with level `used`. The blocks of one frame are
+    /// damaged together, so they count as one observation.
     pub(super) fn learn(&mut self, estimates: &[[f64; 8]; N], used: Level, fates: &[Fate]) {
         let told = fates.iter().filter(|fate| !matches!(fate, Fate::Missing)).count();
         for (evidence, estimate) in self.0.iter_mut().zip(estimates) {
@@ -37,7 +36,7 @@ impl<const N: usize> Evidence<N> {
         self.0.iter_mut().for_each(|it| *it = (*it - most).max(-CERTAIN));
     }
 
-    /// The mean of the estimates by their evidence.
+    /// Returns the mean of the estimates, weighted by their evidence.
     pub(super) fn mean(&self, estimates: &[[f64; 8]; N]) -> [f64; 8] {
         let weights = self.0.map(f64::exp);
         let all: f64 = weights.iter().sum();
@@ -48,26 +47,26 @@ impl<const N: usize> Evidence<N> {
     }
 }
 
-/// The level that corrects as large a part of a whole block as this one does of a block of `len`
-/// bytes.
+/// Returns the level that corrects the same share of a whole block as this level does of a block of
+/// `len` bytes.
 fn of_whole(level: Level, len: usize) -> Level {
     let holds = |it: &Level| it.correctable() * len <= level.correctable() * BLOCK;
     Level::all().rev().find(holds).unwrap_or(Level::NONE)
 }
 
-/// The fates of whole blocks for which those of a frame stand. A short block that is alone in its
-/// frame stands for a whole one of which as large a part is damaged.
+/// The outcomes of a frame's blocks, converted to whole blocks. A short block that is alone in its
+/// frame is converted to a whole block with the same share of damage.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    /// The parity that they had.
+    /// The parity of these blocks.
     pub(super) level: Level,
     pub(super) fates: ArrayVec<Fate, MAX_BLOCKS>,
-    /// The length of a block, in that of a whole one.
+    /// The length of a block, as a share of a whole one.
     part: f64,
 }
 
 impl Told {
-    /// That of blocks of level `used`, which carried `bytes`.
+    /// Converts the outcomes of blocks of level `used`, which carried `bytes`.
     pub(super) fn of(used: Level, fates: &[Fate], bytes: usize) -> Self {
         let len = bytes + BLOCK_CHECK + used.parity();
         match fates {
@@ -87,23 +86,23 @@ impl Told {
         }
     }
 
-    /// The weight of a block: a clean short one shows less than a clean whole one.
+    /// Returns the weight of a block: an undamaged short block shows less than a whole one.
     pub(super) fn weight(&self, fate: Fate) -> f64 {
         if fate == Fate::Good(0) { self.part } else { 1.0 }
     }
 }
 
-/// The probability that a block of `len` bytes is put right at a level.
+/// Returns the probability that a block of `len` bytes can be corrected at a level.
 pub(super) fn survival(needs: &[f64; 8], level: Level, len: usize) -> f64 {
     let part = (len as f64 / BLOCK as f64).min(1.0);
     let damaged = 1.0 - needs[0];
-    // Of two blocks the longer is damaged more often.
+    // Longer blocks are damaged more often.
     let clean = needs[0] / (needs[0] + part * damaged).max(LEAST);
     let mended: f64 = needs[1..=of_whole(level, len).index()].iter().sum();
     if damaged < LEAST * LEAST { clean } else { clean + (1.0 - clean) * mended / damaged }
 }
 
-/// The logarithm of the chance that an estimate gives to a block's fate.
+/// Returns the logarithm of the probability that an estimate assigns to the outcome of a block.
 fn chance(estimate: &[f64; 8], used: Level, fate: Fate) -> Option<f64> {
     let all: f64 = estimate.iter().sum();
     let chance = match fate {

@@ -1,19 +1,19 @@
-//! When to try the strongest parity while whole frames fail.
+//! The schedule of probes with the strongest parity while whole frames fail.
 //!
-//! A frame whose blocks all failed shows only that its parity was too weak. One with the strongest
-//! parity shows what such blocks need, if any code saves them. While everything is lost it costs
-//! nothing. But after the damage has ended it carries little, and so do its followers while reports
-//! are in flight. So single frames are trials: the longer they are relative to the failing ones,
-//! the rarer. Each trial that saves nothing, or leaves the best level unchanged, delays the next
-//! one.
+//! If all blocks of a frame fail, its parity was too weak, but the sufficient level is unknown. A
+//! probe with the strongest parity reveals that level, if any code suffices. While everything is
+//! lost, a probe costs nothing. After the damage has ended it carries little data, and so do the
+//! following frames until reports arrive. So probes are single frames, and they are rarer if they
+//! are longer than the failing frames. A probe that saves nothing, or does not change the best
+//! level, delays the next one.
 
 use windfall_wire_link::coded::{BLOCK_CHECK, Fate, Level, MAX_BLOCKS};
 
-/// Frames that fail before a trial: at first, and at most.
+/// The number of failed frames before a probe: initially, and at most.
 const PACE: [u32; 2] = [8, 64];
 
-/// The share that a frame which carried `bytes` took of the air time of a trial in its place, where
-/// a frame of some bytes takes `time`.
+/// Returns the air time of a frame with `bytes` at level `used`, as a share of the air time of a
+/// probe. `time` returns the air time of a frame with some bytes.
 pub(super) fn of_trial(used: Level, bytes: usize, time: impl Fn(usize) -> f64) -> f64 {
     let sent = |level: Level| {
         let blocks = bytes.div_ceil(level.data()).clamp(1, MAX_BLOCKS);
@@ -22,16 +22,16 @@ pub(super) fn of_trial(used: Level, bytes: usize, time: impl Fn(usize) -> f64) -
     (sent(used) / sent(Level::STRONGEST)).min(1.0)
 }
 
-/// When a frame with the strongest parity is due.
+/// Decides when a probe is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trials {
-    /// Frames that failed since the last trial, in the air time of a trial in their place.
+    /// The air time of frames that failed since the last probe, in units of the probe's air time.
     failed: f64,
-    /// The level of the last one.
+    /// The level of the last failed frame.
     level: Level,
-    /// Frames that fail before the next trial.
+    /// The number of failed frames before the next probe.
     pace: u32,
-    /// A trial was made whose outcome is open.
+    /// A probe was sent whose outcome is unknown.
     is_open: bool,
 }
 
@@ -42,9 +42,8 @@ impl Default for Trials {
 }
 
 impl Trials {
-    /// Learns from a reported frame that had blocks of level `used` and took this share of the air
-    /// time of a trial in its place; `changes` says that another level is the best by what it
-    /// tells.
+    /// Records a reported frame with blocks of level `used`. `share` is its air time as a share of
+    /// a probe's. `changes` is set if its report changes the best level.
     pub(super) fn learn(&mut self, used: Level, fates: &[Fate], changes: bool, share: f64) {
         let has_failed = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Failed);
         if used < Level::STRONGEST {
@@ -63,12 +62,13 @@ impl Trials {
         }
     }
 
-    /// Tells whether a block was saved that would have failed at the last failed frame's level.
+    /// Returns `true` if a block was saved that would have failed at the level of the last failed
+    /// frame.
     fn is_saved(&self, fate: Fate) -> bool {
         matches!(fate, Fate::Good(errors) if usize::from(errors) > self.level.correctable())
     }
 
-    /// Tells whether the next frame is a trial; if so, the count restarts.
+    /// Returns `true` if the next frame is a probe; if so, the count restarts.
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.failed >= f64::from(self.pace);
         if is_due {

@@ -1,31 +1,31 @@
-//! The parity that whole frames need.
+//! Estimates of the parity that a frame needs so that none of its blocks fails.
 //!
-//! Blocks of one frame are often damaged together: then a frame of five is hardly more often
-//! damaged than one of a single block, and parity that saves blocks at the edge of the damage saves
-//! no frame. So a frame of several blocks is also learned from as if it were one block, which needs
-//! what its worst needs.
+//! The blocks of one frame are often damaged together. A frame of five blocks then fails hardly
+//! more often than a frame of one, and parity that saves a block at the edge of a burst does not
+//! save the frame. So a frame of several blocks is also counted as if it were one block, with the
+//! need of its worst block.
 
 use windfall_wire_link::coded::{Fate, Level};
 
 use super::beyond::{Beyond, approach, need};
 use super::estimate::Estimate;
 
-/// The least weight of one more frame.
+/// The minimum weight of a new frame.
 const MEMORY: f64 = 0.02;
-/// The number of frames that weighs as much as the estimate from blocks.
+/// The number of frames at which frames and blocks have equal weight in the estimate.
 const PRIOR: f64 = 6.0;
-/// The least probability that is distinguished from zero.
+/// The smallest probability that is distinguished from zero.
 const LEAST: f64 = 0.001;
 
-/// The statistics of frames of several blocks.
+/// Estimates for frames of several blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Wholes {
-    /// The share of the frames whose worst block needs just each level.
+    /// For each level, the share of frames whose worst block needs exactly that level.
     needs: [f64; 8],
     beyond: Beyond,
-    /// The share of the frames that no level is known to save.
+    /// The share of frames that no level is known to save.
     hopeless: Estimate,
-    /// The mean number of their blocks.
+    /// The mean number of blocks in these frames.
     blocks: f64,
     seen: f64,
 }
@@ -40,8 +40,8 @@ impl Default for Wholes {
 }
 
 impl Wholes {
-    /// Learns from a frame whose blocks had level `used`; a frame of one block, or one that was
-    /// cut, shows nothing.
+    /// Records a frame whose blocks had level `used`. Frames with one block and truncated frames
+    /// are ignored.
     pub(super) fn learn(&mut self, used: Level, fates: &[Fate]) {
         if fates.len() < 2 || fates.iter().any(|fate| matches!(fate, Fate::Missing)) {
             return;
@@ -60,8 +60,9 @@ impl Wholes {
         self.hopeless.learn(1.0 - seen.iter().sum::<f64>());
     }
 
-    /// The probability that no block fails of a frame of `blocks`; one does not with the
-    /// probability `good`, if any level saves it, which is so with the probability `saved`.
+    /// Returns the probability that no block of a frame of `blocks` fails. `good` is the
+    /// probability that one block does not fail if any level can save it, and `saved` is the
+    /// probability that one can.
     pub(super) fn unharmed(&self, level: Level, blocks: f64, good: f64, saved: f64) -> f64 {
         let single = (saved * good).clamp(LEAST, 1.0);
         let apart = saved * good.powf(blocks);
@@ -70,7 +71,7 @@ impl Wholes {
         if self.seen < 1.0 || self.blocks < 1.5 || single > 1.0 - LEAST {
             return apart;
         }
-        // Each further block adds this share of what one that is damaged by itself would.
+        // Each further block adds this share of the failures that an independent block would add.
         let further = (whole.ln() / single.ln() - 1.0) / (self.blocks - 1.0);
         let together = single.powf(1.0 + further.clamp(0.0, 1.0) * (blocks - 1.0));
         let trust = self.seen / (self.seen + PRIOR);

@@ -1,4 +1,4 @@
-//! The code across packets, and its text.
+//! The configuration of a code across packets, and its text form.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,57 +6,55 @@ use core::str::FromStr;
 use windfall_base::{Duration, Probability};
 use windfall_fec::MOST_COVERED;
 
-/// The time that a receiver waits for repairs where the text does not say, for each of the blocks
-/// that take turns.
+/// The default time that a receiver waits for repairs, for each of the interleaved blocks.
 const DELAY: Duration = Duration::from_millis(40);
-/// The shortest that it may wait: an idle sender completes its repairs in half of it.
+/// The minimum of that time: an idle sender completes its repairs within half of it.
 const SHORTEST_DELAY: Duration = Duration::from_nanos(2);
-/// The longest that it may wait.
+/// The maximum of that time.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
-/// Blocks that take turns at most.
+/// The maximum number of interleaved blocks.
 const DEEPEST: u8 = 16;
-/// The share of repairs is counted in millionths.
+/// The number of units in a whole: the share of repairs is counted in millionths.
 pub(super) const WHOLE: u32 = 1_000_000;
 
 /// A code across packets.
 ///
-/// The text is `8/12`, or `8/12:40ms`, for a block code, `8/12,interleave:4` or
-/// `8/12:160ms,interleave:4` for blocks that take turns, and `window:32:25%:40ms` for a code over
-/// a sliding window; the time is the delay.
+/// The text form of a block code is `8/12` or `8/12:40ms`, with interleaved blocks
+/// `8/12,interleave:4` or `8/12:160ms,interleave:4`. That of a code with a sliding window is
+/// `window:32:25%:40ms`. The time is the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepairConfig {
-    /// The code that makes the repairs.
+    /// The code of the repairs.
     pub code: RepairCode,
-    /// The time that a missing or damaged packet, and the packets after it, wait for a repair. An
-    /// idle sender completes its repairs in half of it.
+    /// The maximum time that a missing or damaged packet, and the packets after it, wait for a
+    /// repair. An idle sender completes its repairs within half of this time.
     pub delay: Duration,
 }
 
-/// The packets that a repair covers, and when there is one.
+/// The packets that each repair covers, and the rate of repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepairCode {
-    /// Blocks of packets, each followed by repairs.
+    /// A block code: each block of packets is followed by its repairs.
     Block {
-        /// Packets of a block, 1 to 128.
+        /// The number of packets in a block, 1 to 128.
         packets: u8,
-        /// Repairs after each block, 1 to 128.
+        /// The number of repairs after each block, 1 to 128.
         repairs: u8,
-        /// Blocks whose packets take turns: 1, 2, 4, 8 or 16. Of a burst of lost frames each has
-        /// an equal part.
+        /// The number of interleaved blocks: 1, 2, 4, 8 or 16. Interleaving spreads a burst of
+        /// losses equally over the blocks.
         depth: u8,
     },
-    /// Repairs between the packets, each of the last packets.
+    /// A code with a sliding window: each repair covers the last packets before it.
     Window {
-        /// Packets that a repair covers, 1 to 128.
+        /// The number of packets that a repair covers, 1 to 128.
         packets: u8,
-        /// Repairs for a million packets, 1000 to 1 000 000.
+        /// The number of repairs for a million packets, 1000 to 1 000 000.
         share: u32,
     },
 }
 
 impl RepairConfig {
-    /// Returns the advice for an owner whose packets have a `lifetime` that is shorter than the
-    /// delay.
+    /// Returns advice for an owner whose packets have a `lifetime` shorter than the delay.
     #[must_use]
     pub fn within(self, lifetime: Duration) -> String {
         if lifetime < SHORTEST_DELAY {
@@ -69,7 +67,7 @@ impl RepairConfig {
 }
 
 impl RepairCode {
-    /// Returns the number of packets that a repair covers at most.
+    /// Returns the maximum number of packets that a repair covers.
     #[must_use]
     pub const fn covered(self) -> usize {
         match self {
@@ -77,7 +75,7 @@ impl RepairCode {
         }
     }
 
-    /// Returns the number of blocks whose packets take turns.
+    /// Returns the number of interleaved blocks.
     #[must_use]
     pub const fn depth(self) -> u8 {
         match self {
@@ -87,7 +85,7 @@ impl RepairCode {
     }
 }
 
-/// The text is none of a code across packets.
+/// The text is not a code across packets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("code \"{text}\": {fix}")]
 pub struct ParseRepairError {
@@ -110,7 +108,8 @@ impl FromStr for RepairConfig {
 
     fn from_str(text: &str) -> Result<Self, ParseRepairError> {
         let fail = |fix| ParseRepairError { text: text.to_owned(), fix };
-        // Text without a number is no such form; a number that is too large exceeds the limits.
+        // A text without a number is not such a form, and a number that is too large exceeds the
+        // limits.
         let is_number =
             |text: &str| !text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit());
         let packets = |text: &str| {

@@ -1,4 +1,4 @@
-//! The receiving side: packets in order, repaired where they can be.
+//! The receiver: passes up packets in order, repaired if possible.
 
 use std::collections::VecDeque;
 
@@ -11,31 +11,32 @@ use super::{MOST_STREAMS, RepairConfig, trailer};
 use crate::arrival::Arrival;
 use crate::output::Output;
 
-/// Takes packets and repairs from a link, and passes up packets.
+/// Takes packets and repairs from a link, and passes packets up.
 ///
-/// A missing or damaged packet holds up the later ones of its stream, until a repair restores it or
-/// the delay of the code is over. Then a damaged one is passed up if damage is accepted. It holds
-/// up no packet whose owner accepts any order, and none beyond its lifetime.
+/// A missing or damaged packet delays the later packets of its stream, until a repair restores it
+/// or the delay of the code is over. A damaged packet is then passed up if damage is accepted.
+/// Packets whose owner accepts any order are not delayed, and no packet is delayed beyond its
+/// lifetime.
 #[derive(Debug)]
 pub struct RepairReceiver {
     config: RepairConfig,
     accept_damaged: bool,
-    /// The streams, that heard last at the end.
+    /// The streams, the most recently received one last.
     streams: Vec<ReceivingStream>,
     deliveries: VecDeque<Frame>,
     events: VecDeque<PacketEvent>,
 }
 
 impl RepairReceiver {
-    /// A receiver that has heard nothing; it passes up damaged packets whose sender did not say
-    /// if `accept_damaged` is set.
+    /// Creates a receiver without streams. If `accept_damaged` is set, it passes up damaged packets
+    /// unless their sender says otherwise.
     #[must_use]
     pub fn new(config: RepairConfig, accept_damaged: bool) -> Self {
         let (deliveries, events) = (VecDeque::new(), VecDeque::new());
         Self { config, accept_damaged, streams: Vec::new(), deliveries, events }
     }
 
-    /// Takes a frame that the link passed up, damaged or not. Repairs are control frames.
+    /// Takes a frame that the link passed up, damaged or not. Repairs count as control frames.
     pub fn handle_frame(&mut self, now: Instant, mut frame: Frame) -> Arrival {
         let Some(RepairTrailer { stream, number, kind }) = trailer::take_off(&mut frame.payload)
         else {
@@ -65,19 +66,19 @@ impl RepairReceiver {
         arrival
     }
 
-    /// Gives up the packets that have waited long enough.
+    /// Gives up the packets whose delay is over.
     pub fn handle_timeout(&mut self, now: Instant) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         self.streams.iter_mut().for_each(|stream| stream.release(now, &mut out));
     }
 
-    /// Passes up all held packets and drops the streams, because those of the sender restart.
+    /// Passes up all held packets and drops the streams, because the sender has restarted.
     pub fn restart(&mut self) {
         let mut out = Output { deliveries: &mut self.deliveries, events: &mut self.events };
         self.streams.drain(..).for_each(|mut stream| stream.close(&mut out));
     }
 
-    /// Sets whether damaged packets are passed up whose sender did not say.
+    /// Sets whether damaged packets are passed up by default.
     pub fn set_accept_damaged(&mut self, accept: bool) {
         self.accept_damaged = accept;
     }
@@ -92,26 +93,26 @@ impl RepairReceiver {
         self.events.pop_front()
     }
 
-    /// Says when to call `handle_timeout` next.
+    /// Returns when to call `handle_timeout` next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let due = self.streams.iter().filter_map(ReceivingStream::due).min();
         due.map(|due| (due, "a packet that waits for a repair"))
     }
 
-    /// The packets that have not come, and that a repair which has come may make yet.
+    /// Returns the missing packets that a received repair may still restore.
     pub fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
         self.streams.iter().flat_map(ReceivingStream::awaited)
     }
 
-    /// Packets that wait here.
+    /// Returns the number of packets that the receiver holds.
     #[must_use]
     pub fn held(&self) -> usize {
         let waiting: usize = self.streams.iter().map(ReceivingStream::held).sum();
         waiting + self.deliveries.len()
     }
 
-    /// Takes a stream out; a new one takes the place of the one that was idle longest.
+    /// Removes a stream from the list. A new stream replaces the one that was idle longest.
     fn stream(&mut self, id: u32, number: u32) -> ReceivingStream {
         if let Some(at) = self.streams.iter().position(|stream| stream.id == id) {
             return self.streams.remove(at);

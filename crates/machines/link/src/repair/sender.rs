@@ -1,4 +1,4 @@
-//! The sending side: trailers after packets, and repairs of them.
+//! The sender: appends trailers to packets, and builds repairs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use windfall_wire_link::repair::{Covered, RepairTrailer, repair_check, symbol};
 use super::config::WHOLE;
 use super::{MOST_STREAMS, RepairCode, RepairConfig, trailer};
 
-/// Bytes of the beginning of a packet that a repair carries at most: an IPv6 header.
+/// The maximum number of bytes of a packet that a repair repeats at its beginning: an IPv6 header.
 pub(super) const MOST_BEFORE: usize = 40;
 
-/// Makes the repairs of the packets that an interface sends.
+/// Builds the repairs of the packets that an interface sends.
 #[derive(Debug)]
 pub struct RepairSender {
     config: RepairConfig,
-    /// The streams, that used last at the end.
+    /// The streams, the most recently used one last.
     streams: Vec<Stream>,
     repairs: VecDeque<Frame>,
 }
 
-/// Packets that are coded together.
+/// The packets that are coded together.
 #[derive(Debug)]
 struct Stream {
     id: u32,
     /// The number of the next packet.
     next: u32,
-    /// The blocks whose packets take turns.
+    /// The interleaved blocks.
     lanes: Vec<Lane>,
-    /// When repairs become due even if no further packet comes.
+    /// When repairs become due if no further packet is sent.
     due: Option<Instant>,
-    /// The beginning of the last packet, and its class.
+    /// The first bytes of the last packet, and its class.
     before: Vec<u8>,
     class: Class,
 }
 
-/// Packets of a stream with repairs of their own.
+/// One of the interleaved blocks of a stream, with its own repairs.
 #[derive(Debug)]
 struct Lane {
     encoder: PacketEncoder,
@@ -46,19 +46,19 @@ struct Lane {
     packets: VecDeque<CoveredPacket>,
     /// The number of the last packet.
     last: u32,
-    /// Repairs that are due for the packets so far, in millionths.
+    /// The repairs that are due for the packets so far, in millionths of a repair.
     credit: u32,
 }
 
 impl RepairSender {
-    /// A sender that has seen no packet.
+    /// Creates a sender without streams.
     #[must_use]
     pub fn new(config: RepairConfig) -> Self {
         Self { config, streams: Vec::new(), repairs: VecDeque::new() }
     }
 
-    /// Puts a packet of a stream under the code. The repairs of the stream begin with the first
-    /// `before` bytes of a packet, at most 40, for links that look for a destination there.
+    /// Adds a packet to a stream. The repairs of the stream begin with the first `before` bytes of
+    /// a packet, at most 40, for links that look for a destination address there.
     pub fn protect(&mut self, now: Instant, stream: u32, before: usize, frame: &mut Frame) {
         let at = self.streams.iter().position(|it| it.id == stream);
         let mut stream = match at {
@@ -74,7 +74,7 @@ impl RepairSender {
         self.streams.push(stream);
     }
 
-    /// Makes the repairs that are due because no packet came.
+    /// Builds the repairs that are due because no further packet was sent.
     pub fn handle_timeout(&mut self, now: Instant) {
         for stream in &mut self.streams {
             if stream.due.is_some_and(|due| due <= now) {
@@ -83,12 +83,12 @@ impl RepairSender {
         }
     }
 
-    /// Yields the next repair to send, as a frame without a packet of its own.
+    /// Yields the next repair to send, as a frame without a packet.
     pub fn poll_repair(&mut self) -> Option<Frame> {
         self.repairs.pop_front()
     }
 
-    /// Says when to call `handle_timeout` next.
+    /// Returns when to call `handle_timeout` next.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
         let due = self.streams.iter().filter_map(|stream| stream.due).min();
@@ -111,7 +111,7 @@ impl Stream {
     fn protect(&mut self, now: Instant, config: RepairConfig, before: usize, frame: &mut Frame) {
         let slices = frame.payload.slices();
         let right = frame_check(&slices);
-        // A right check would vouch for damage that is known.
+        // A right check would vouch for a packet that is known to be damaged.
         let check = if frame.damage.is_damaged() { right.map(|byte| !byte) } else { right };
         let number = self.next;
         self.next = self.next.wrapping_add(1);
@@ -123,12 +123,12 @@ impl Stream {
         let kind = Covered::Packet { check, accept_damaged, unordered: frame.class.unordered };
         frame.payload =
             trailer::append(&frame.payload, &RepairTrailer { stream: self.id, number, kind });
-        // The receiver of the code decides what happens to a damaged packet, not that of the link.
+        // The receiver of the code decides about damaged packets, so the link must pass them up.
         if accept_damaged.is_some() {
             frame.class.accept_damaged = None;
         }
         self.class = frame.class;
-        // Repairs that arrive after a packet's lifetime are useless.
+        // Repairs that arrive after the end of a packet's lifetime are useless.
         let patience = frame.class.lifetime.unwrap_or(config.delay).min(config.delay);
         let due = now + patience / 2;
         let starts_anew = matches!(config.code, RepairCode::Window { .. });
@@ -138,7 +138,7 @@ impl Stream {
         };
     }
 
-    /// Makes the repairs that are due after a packet.
+    /// Builds the repairs that are due after a packet.
     fn repair(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
         let is_complete = match code {
             RepairCode::Block { packets, .. } => {
@@ -151,13 +151,14 @@ impl Stream {
         }
     }
 
-    /// Makes the repairs of packets after which no other comes.
+    /// Builds the repairs of the last packets before a pause.
     fn finish(&mut self, code: RepairCode, repairs: &mut VecDeque<Frame>) {
         self.emit(code, |lane| lane.credit.div_ceil(WHOLE), repairs);
         self.due = None;
     }
 
-    /// Makes repairs, as many of each lane as `count` says; they take turns as its packets do.
+    /// Builds repairs for each interleaved block, as many as `count` returns, interleaved like
+    /// packets.
     fn emit(
         &mut self,
         code: RepairCode,
@@ -193,7 +194,7 @@ impl Stream {
         let payload = [&self.before[..], &sum].concat().into();
         let trailer = RepairTrailer { stream: self.id, number: first, kind };
         let mut frame = Frame::packet(trailer::append(&payload, &trailer)).with_class(self.class);
-        // It is useful as long as one of its packets is.
+        // A repair is useful as long as one of its packets is.
         let ends: Option<Vec<_>> = lane.packets.iter().map(|packet| packet.expires).collect();
         frame.set_expiry(ends.and_then(|ends| ends.into_iter().max()));
         frame.covers = Some(lane.packets.iter().copied().collect::<Arc<[_]>>());
@@ -223,7 +224,7 @@ impl Lane {
         };
     }
 
-    /// Begins a block.
+    /// Begins a new block.
     fn begin(&mut self) {
         self.encoder.begin();
         self.packets.clear();

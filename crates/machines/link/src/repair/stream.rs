@@ -1,4 +1,4 @@
-//! One stream as it arrives: its packets in order, and those that wait for a repair.
+//! A stream at the receiver: its packets in order, and the packets that wait for a repair.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,28 @@ use windfall_wire_link::repair::{packet_of, repair_check, symbol};
 use super::RepairConfig;
 use crate::output::Output;
 
-/// Packets kept, in multiples of the packets that a repair covers.
+/// The number of packets that are kept, in multiples of the number that a repair covers.
 const KEPT: usize = 2;
 
-/// The place of packet 0, on a boundary of turns: as many packets may be before it as numbers can
-/// distinguish.
+/// The position of packet 0, a multiple of the interleaving depth. Packets with earlier numbers may
+/// precede it, so the position is not zero.
 const FIRST: u64 = 1 << 40;
 
-/// Packets that were given up and are still distinguished from those passed up whole.
+/// The number of packets that are remembered after they were given up.
 const MOST_GIVEN_UP: usize = 1024;
 
-/// A packet that was not waited for any longer, and may still come whole.
+/// A packet that was given up, but may still arrive.
 #[derive(Debug)]
 struct GivenUp {
     place: u64,
-    /// A damaged copy was passed up, or dropped since that is not accepted.
+    /// A damaged copy was passed up, or dropped because damage is not accepted.
     was_damaged: bool,
 }
 
-/// A packet that was not passed up.
+/// A packet that has not been passed up.
 #[derive(Debug)]
 struct Waiting {
-    /// When it came, or was found to be missing.
+    /// When the packet arrived, or was found to be missing.
     since: Instant,
     what: What,
 }
@@ -45,18 +45,18 @@ enum What {
         accepted: bool,
     },
     Good(Frame),
-    /// It was passed up before its turn.
+    /// The packet was passed up before its turn.
     Passed,
 }
 
-/// The contents of the trailer of a packet.
+/// The contents of a packet's trailer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CoveredNumber {
     pub(super) number: u32,
     pub(super) check: [u8; FCS_LEN],
-    /// It is passed up even if it is damaged.
+    /// The packet is passed up even if it is damaged.
     pub(super) accepted: bool,
-    /// It is passed up at once.
+    /// The packet is passed up at once, in any order.
     pub(super) unordered: bool,
 }
 
@@ -64,25 +64,25 @@ pub(super) struct CoveredNumber {
 pub(super) struct ReceivingStream {
     pub(super) id: u32,
     config: RepairConfig,
-    /// One for each block whose packets take turns.
+    /// The decoder of each interleaved block.
     decoders: Vec<PacketDecoder>,
-    /// The first packet that was neither passed up nor given up: its number is the lower half. The
-    /// place does not wrap around, so it gives the turn of each packet and its index in it.
+    /// The position of the first packet that was neither passed up nor given up. The lower half is
+    /// its number. Positions do not wrap around, so each determines an interleaved block.
     next: u64,
-    /// Packet `next + i` at place `i`.
+    /// Entry `i` is the packet at position `next + i`.
     waiting: VecDeque<Waiting>,
-    /// Packets that were given up, in order.
+    /// The packets that were given up, in order.
     given_up: VecDeque<GivenUp>,
-    /// The last packet that came is one of those that are passed up in any order.
+    /// The last received packet may be passed up in any order.
     unordered: bool,
 }
 
 impl ReceivingStream {
-    /// A stream of which `number` is heard first.
+    /// Creates a stream whose first received packet is `number`.
     pub(super) fn new(id: u32, config: RepairConfig, number: u32) -> Self {
         let depth = config.code.depth();
         let kept = KEPT * config.code.covered();
-        // The packets before the first one received of a new stream may be restored by repairs.
+        // Repairs may restore packets before the first one received, so these are awaited too.
         let is_new = (number as usize) < kept * usize::from(depth);
         let next = FIRST + if is_new { 0 } else { u64::from(number) };
         let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
@@ -90,12 +90,12 @@ impl ReceivingStream {
         Self { id, config, decoders, next, waiting, given_up, unordered: false }
     }
 
-    /// Packets that wait here.
+    /// Returns the number of packets that the stream holds.
     pub(super) fn held(&self) -> usize {
         self.waiting.iter().filter(|it| it.what.is_held()).count()
     }
 
-    /// The packets that have not come, and that a repair which has come may make yet.
+    /// Returns the missing packets that a received repair may still restore.
     pub(super) fn awaited(&self) -> impl Iterator<Item = Tag> + '_ {
         self.waiting.iter().filter_map(|it| match it.what {
             What::Missing(packet) => packet.tag,
@@ -140,9 +140,9 @@ impl ReceivingStream {
         self.release(now, out);
     }
 
-    /// Takes a packet that arrives after later ones that no longer waited for it: out of order, it
-    /// is more useful than dropped. As in 802.11 the first damaged copy is passed up. It does not
-    /// replace a whole one, which may follow it.
+    /// Takes a packet that arrives after it was given up. It is passed up out of order, which is
+    /// more useful than a drop. As in 802.11, the first damaged copy is passed up, and an undamaged
+    /// copy may follow. A damaged copy never follows an undamaged one.
     fn take_late(&mut self, number: u32, frame: Frame, accepted: bool, out: &mut Output<'_>) {
         let place = self.position(number);
         let known = self.given_up.binary_search_by_key(&place, |it| it.place).ok();
@@ -159,7 +159,7 @@ impl ReceivingStream {
         }
     }
 
-    /// Takes a repair with this check; its frame names the packets that it covers.
+    /// Takes a repair with this check. Its frame lists the packets that it covers.
     pub(super) fn take_repair(
         &mut self,
         now: Instant,
@@ -184,7 +184,7 @@ impl ReceivingStream {
             }
         }
         let (cover, sum) = (Cover { first, ..cover }, frame.payload.to_bytes());
-        // Damage of its trailer alone is none of the sum.
+        // Damage of the trailer alone does not affect the repair symbol.
         let damaged = (repair_check(&sum) != check).then_some(check);
         if self.decoders[lane].take_repair(cover, &sum, damaged) {
             self.solve(lane, out);
@@ -192,7 +192,7 @@ impl ReceivingStream {
         self.release(now, out);
     }
 
-    /// Puts the packets in their places that the repairs of a block make so far.
+    /// Restores the packets that the repairs received so far determine.
     fn solve(&mut self, lane: usize, out: &mut Output<'_>) {
         let depth = u32::from(self.config.code.depth());
         for (own, symbol) in self.decoders[lane].solve(is_right) {
@@ -226,9 +226,9 @@ impl ReceivingStream {
         }
     }
 
-    /// Passes up the next packets in order, and gives up those that have waited long enough.
+    /// Passes up the next packets in order, and gives up packets whose delay is over.
     pub(super) fn release(&mut self, now: Instant, out: &mut Output<'_>) {
-        // Packets before one that cannot wait any longer are not waited for either.
+        // Packets before a packet whose lifetime ends are no longer awaited.
         let urgent = self.waiting.iter().rposition(|it| it.what.expires_by(now));
         (0..urgent.map_or(0, |place| place + 1)).for_each(|_| self.advance(out));
         while self.waiting.front().is_some_and(|first| {
@@ -248,14 +248,14 @@ impl ReceivingStream {
         }
     }
 
-    /// Passes up all that there is.
+    /// Passes up all held packets.
     pub(super) fn close(&mut self, out: &mut Output<'_>) {
         while !self.waiting.is_empty() {
             self.advance(out);
         }
     }
 
-    /// When the first packet has waited long enough, or another one can wait no longer.
+    /// Returns when the delay of the first packet ends, or the lifetime of another packet.
     pub(super) fn due(&self) -> Option<Instant> {
         let first = self.waiting.front()?.since + self.config.delay;
         let urgent = self.waiting.iter().filter_map(|it| it.what.expires()).min();
@@ -276,7 +276,7 @@ impl ReceivingStream {
         }
     }
 
-    /// Notes that a packet was not waited for any longer.
+    /// Records that a packet is no longer awaited.
     fn give_up(&mut self, place: u64, was_damaged: bool) {
         if self.given_up.len() == MOST_GIVEN_UP {
             self.given_up.pop_front();
@@ -284,12 +284,12 @@ impl ReceivingStream {
         self.given_up.push_back(GivenUp { place, was_damaged });
     }
 
-    /// The place of a packet, before which the others are missing that have not come; `None` if it
-    /// was passed up or given up.
+    /// Returns the index of a packet in `waiting`, and adds entries for the missing packets before
+    /// it. Returns `None` if the packet was passed up or given up.
     fn reach(&mut self, now: Instant, number: u32, out: &mut Output<'_>) -> Option<usize> {
         let ahead = usize::try_from(self.distance(number)).ok()?;
         let room = KEPT * self.config.code.covered() * usize::from(self.config.code.depth());
-        // Packets that no repair covers any more do not hold up the others.
+        // Packets that no further repair will cover do not delay the others.
         let beyond = (ahead + 1).saturating_sub(room);
         (0..beyond.min(self.waiting.len())).for_each(|_| self.advance(out));
         let place = ahead.min(room - 1);
@@ -309,17 +309,17 @@ impl ReceivingStream {
         (place < self.waiting.len()).then_some(place)
     }
 
-    /// The distance of a packet from the next one, ahead of it if positive.
+    /// Returns the distance of a packet from the next one; positive for later packets.
     fn distance(&self, number: u32) -> i32 {
         Seq32(number).distance_from(Seq32(self.next as u32))
     }
 
-    /// The place of a packet among all of the stream.
+    /// Returns the position of a packet in the stream.
     fn position(&self, number: u32) -> u64 {
         self.next.wrapping_add_signed(i64::from(self.distance(number)))
     }
 
-    /// Whose turn a packet was, and its number there.
+    /// Returns the interleaved block of a packet, and its index in that block.
     fn turn(&self, number: u32) -> (usize, u32) {
         let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
         ((position % depth) as usize, (position / depth) as u32)
@@ -331,7 +331,7 @@ impl What {
         matches!(self, Self::Damaged { .. } | Self::Good(_))
     }
 
-    /// The end of the lifetime of a packet that waits.
+    /// Returns the end of the lifetime of a held packet.
     fn expires(&self) -> Option<Instant> {
         match self {
             Self::Damaged { frame, .. } | Self::Good(frame) => frame.expires,
@@ -344,7 +344,7 @@ impl What {
     }
 }
 
-/// Tells whether a packet or repair that was made holds to its check.
+/// Returns `true` if the check of a restored packet or repair is right.
 fn is_right(made: Made<'_>) -> bool {
     match made {
         Made::Packet(symbol) => packet_of(symbol).is_some(),

@@ -1,4 +1,4 @@
-//! Trailers with their parity, appended to packets and removed again.
+//! The trailers of packets, with their parity.
 
 use std::sync::OnceLock;
 
@@ -22,8 +22,8 @@ pub(super) fn append(payload: &Payload, trailer: &RepairTrailer) -> Payload {
     Payload::new(payload.to_bytes(), Bytes::copy_from_slice(&bytes))
 }
 
-/// Takes the trailer off a payload, with up to three wrong bytes put right; `None` if it has none
-/// that can be read.
+/// Removes the trailer from a payload, and corrects up to three wrong bytes in it; returns `None`
+/// if the trailer cannot be read.
 pub(super) fn take_off(payload: &mut Payload) -> Option<RepairTrailer> {
     let end = payload.len().checked_sub(TRAILER_LEN)?;
     let mut bytes: [u8; TRAILER_LEN] = payload.slice(end..end + TRAILER_LEN)[..].try_into().ok()?;

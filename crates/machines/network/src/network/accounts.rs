@@ -1,4 +1,4 @@
-//! The ledgers of the links, by what interfaces and media report.
+//! The ledgers of the links, kept from the events of interfaces and media.
 
 use windfall_base::{PacketEvent, PacketEventKind};
 use windfall_channel::MediumEvent;
@@ -9,7 +9,7 @@ use crate::event::drop_on_medium;
 use crate::ledger::direction_of;
 
 impl Network {
-    /// Enters what an interface reports into the ledgers.
+    /// Enters an event of an interface into the ledgers.
     #[inline]
     pub(super) fn account_interface(&mut self, index: usize, event: &InterfaceEvent) {
         match event {
@@ -19,8 +19,8 @@ impl Network {
         }
     }
 
-    /// Enters what happened to a packet at an interface into the ledger of the direction in which
-    /// it goes; a frame counts for the interface that sent it, which may be a relay.
+    /// Enters an event of a packet into the ledger of the packet's direction. A frame counts for
+    /// the interface that sent it, which may be a relay.
     fn account_packet(&mut self, index: usize, event: &PacketEvent) {
         let Some(tag) = event.tag else { return };
         let is_frame = matches!(event.kind, PacketEventKind::Sent { .. });
@@ -32,7 +32,7 @@ impl Network {
         }
     }
 
-    /// Enters the truth about a frame into the ledger of its sender.
+    /// Enters the true outcome of a frame into the ledger of its sender.
     pub(super) fn account_medium(&mut self, index: usize, event: &MediumEvent) {
         if event.duplicate {
             return;
@@ -44,7 +44,7 @@ impl Network {
         if let Some((tag, drop)) = event.tag.zip(drop_on_medium(event)) {
             ledger.record(sender as u32, tag, &PacketEventKind::Dropped(drop));
         }
-        // Where several stations hear a transmission, each of them has its own event.
+        // If several stations receive a transmission, each of them has its own event.
         if ends.len() == 2 || *counted != Some(event.began) {
             *counted = Some(event.began);
             ledger.control_frames += u64::from(event.tag.is_none() || event.names_only);

@@ -1,4 +1,4 @@
-//! Stations that only wait for their medium: told of each frame of others all at once.
+//! Contending stations whose medium processes the frames of other stations for all of them at once.
 
 use core::mem;
 
@@ -13,25 +13,26 @@ use crate::ElementId;
 #[derive(Debug, Default)]
 pub(super) struct Contenders {
     waiting: Vec<Contender>,
-    /// The earliest attempt, and the interfaces whose attempt it is: they stand in the agenda.
+    /// The earliest attempt, and the interfaces that make it, which are in the agenda.
     earliest: Option<Instant>,
     armed: Vec<usize>,
-    /// Set while the medium stands among those of which the earliest attempt may be another.
+    /// Set while the medium is in [`Network::changed`], because the earliest attempt may be out of
+    /// date.
     is_changed: bool,
 }
 
-/// An interface that waits for its medium.
+/// An interface that contends for its medium.
 #[derive(Debug)]
 struct Contender {
     interface: usize,
     port: Port,
-    /// The attempt, if none of the others is heard before.
+    /// The time of the attempt if the medium stays idle.
     attempt: Option<Instant>,
     contention: Contention,
 }
 
 impl Contenders {
-    /// Tells the contenders that hear an edge of it, by `take`.
+    /// Applies a carrier edge to all contenders by `take`.
     fn tell(&mut self, mut take: impl FnMut(&mut Contender)) {
         for contender in &mut self.waiting {
             take(contender);
@@ -41,7 +42,7 @@ impl Contenders {
 }
 
 impl Network {
-    /// Takes the contention of an interface at rest.
+    /// Takes the contention of an interface that only contends.
     pub(super) fn begin_contention(&mut self, index: usize, contention: Contention) {
         let Slot { medium, medium_port, contends, .. } = &mut self.interfaces[index];
         let medium = *medium;
@@ -58,7 +59,7 @@ impl Network {
         }
     }
 
-    /// Gives an interface its contention back; true if it had lent one.
+    /// Returns the contention to its interface; `true` if the interface had lent one.
     pub(super) fn end_contention(&mut self, index: usize) -> bool {
         let Slot { medium, contends, interface, touched, .. } = &mut self.interfaces[index];
         let Some(place) = contends.take() else { return false };
@@ -81,8 +82,8 @@ impl Network {
         true
     }
 
-    /// Gives those their contentions back whose attempts are due: what they hear at this instant
-    /// comes to them in the order in which the medium tells it.
+    /// Returns the contentions whose attempts are due. Their interfaces then get the inputs of this
+    /// instant from the medium in the usual order.
     #[inline]
     pub(super) fn end_due_contentions(&mut self, now: Instant) {
         for place in (0..self.contended_media.len()).rev() {
@@ -95,7 +96,7 @@ impl Network {
         }
     }
 
-    /// Tells the contenders of a medium how its carrier has changed.
+    /// Applies the carrier edges of a medium to its contenders.
     #[inline]
     pub(super) fn take_edges(&mut self, medium: usize) {
         if let Some(edge) = self.media[medium].medium.poll_edge() {
@@ -127,13 +128,13 @@ impl Network {
             next = self.media[medium].medium.poll_edge();
         }
         self.change_contenders(medium);
-        // Of what a station has missed it is told only when it has its contention back.
+        // An interface gets the inputs that it missed only after its contention is returned.
         for index in committed {
             self.stop_rest(index);
         }
     }
 
-    /// Notes that the earliest attempt at a medium may be another.
+    /// Marks the earliest attempt at a medium as out of date.
     fn change_contenders(&mut self, medium: usize) {
         let MediumSlot { contenders, .. } = &mut self.media[medium];
         if !mem::replace(&mut contenders.is_changed, true) {

@@ -1,4 +1,5 @@
-//! Media and the interfaces at them: when each gets its inputs, which is late for stations at rest.
+//! Media and their interfaces: when each interface gets its inputs. A resting interface gets them
+//! late.
 
 use windfall_base::{Input, Instant, Node, Port};
 use windfall_channel::MediumEvent;
@@ -9,7 +10,7 @@ use crate::ElementId;
 use crate::event::{EventKind, NetworkEvent};
 
 impl Network {
-    /// Gives an interface that becomes active the inputs withheld while it rested.
+    /// Gives an interface that becomes active the inputs that were withheld while it rested.
     #[inline]
     pub(super) fn stop_rest(&mut self, index: usize) {
         let Slot { medium, medium_port, resting, .. } = &mut self.interfaces[index];
@@ -20,7 +21,7 @@ impl Network {
         }
     }
 
-    /// Gives resting interfaces, or those that rested until now, their inputs; none of them acts.
+    /// Gives resting interfaces their withheld inputs. None of them acts on these inputs.
     #[inline]
     pub(super) fn take_late(&mut self, medium: usize) {
         let MediumSlot { medium, ends, .. } = &mut self.media[medium];
@@ -31,7 +32,8 @@ impl Network {
         }
     }
 
-    /// Gives the stations of a medium their due inputs; their frames wait until all have them.
+    /// Gives the interfaces of a medium their due inputs. Their frames wait until all have got
+    /// them.
     pub(super) fn drain_medium(&mut self, now: Instant, index: usize) {
         self.media[index].medium.handle_timeout(now);
         self.take_edges(index);
@@ -42,7 +44,7 @@ impl Network {
             debug_assert!(slot.contends.is_none(), "an edge has told it that it rests no longer");
             slot.resting &= !matches!(input, Input::Frame(..));
             slot.interface.handle_input(now, MEDIUM, input);
-            // Nothing follows from what an interface at rest hears.
+            // A resting interface does not react to inputs.
             if !slot.resting {
                 self.drain_interface(now, end);
             }
@@ -50,14 +52,14 @@ impl Network {
         self.note_wake_up(index);
     }
 
-    /// Enters into the agenda when a medium wants to be woken.
+    /// Enters the wake-up of a medium into the agenda.
     pub(super) fn note_wake_up(&mut self, index: usize) {
         let element = ElementId((self.interfaces.len() + index) as u32);
         let wake_up = self.media[index].medium.poll_timeout().map(|(at, _)| at);
         self.agenda.set(element, wake_up);
     }
 
-    /// Takes the next input from a medium, after its reports up to there.
+    /// Returns the next input from a medium, after the medium's events up to that input.
     #[inline]
     fn next_reception(&mut self, now: Instant, index: usize) -> Option<(Port, Input)> {
         let reception = self.media[index].medium.poll_reception(now);
