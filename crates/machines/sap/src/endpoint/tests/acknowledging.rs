@@ -3,6 +3,7 @@
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Impairments, Link, Network, SECOND};
 use crate::message::Mode;
+use windfall_wire_net::sap::flags;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -155,6 +156,25 @@ fn what_waits_in_a_long_queue_is_not_sent_again() {
         let (_, sent) = occupied(true, 0.4, MS * 4, seed);
         assert!(sent < 550, "{sent} datagrams for 500 messages, seed {seed}");
     }
+}
+
+#[test]
+fn a_full_window_does_not_ask_for_what_was_asked_for_a_moment_ago() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    let link = Link { rate: 1e6, repeats: MS, accepts_damaged: false };
+    network.impairments = Impairments { link: Some(link), ..CLEAN };
+    (0..1_500).for_each(|_| network.send(A, a, Mode::Precise, &[7; 1_200]));
+    while !network.ends[A].is_flushed(a) {
+        network.run(MS);
+        network.receive(B, b);
+    }
+    let data = network.sent(A, SapKind::Data);
+    let is_urgent = |it: &&OutgoingDatagram| {
+        SapPacket::parse(&it.to_bytes()).is_ok_and(|it| it.header.flags & flags::URGENT != 0)
+    };
+    let asked = data.iter().filter(is_urgent).count();
+    // Without losses the window grows to more than a hundred datagrams.
+    assert!(data.len() == 1_500 && asked < 40, "{asked} ask for an acknowledgement");
 }
 
 /// A lone approximate message, as the last piece of a body.
