@@ -78,10 +78,10 @@ pub struct SerialCounters {
 trait Body: fmt::Debug + Send {
     fn take_packet(&mut self, now: Instant, frame: Frame);
     fn take_bytes(&mut self, now: Instant, bytes: &[u8]);
-    /// The line was gone, and is there again.
+    /// Handles a line that was lost and is up again.
     fn restart(&mut self, _now: Instant) {}
     fn close(&mut self, _now: Instant) {}
-    /// The line has sent the bytes that it was given.
+    /// Handles the end of the transmission of all given bytes.
     fn line_free(&mut self, _now: Instant) {}
     fn handle_timeout(&mut self, now: Instant);
     /// The next bytes for a line that has room.
@@ -97,7 +97,7 @@ trait Body: fmt::Debug + Send {
 
 /// One end of a line: [`DEVICE`] carries bare IP packets, [`MEDIUM`] bytes in any pieces.
 ///
-/// An empty frame on [`MEDIUM`] says that the line was gone, and is there again.
+/// An empty frame on [`MEDIUM`] signals that the line was lost and is up again.
 #[derive(Debug)]
 pub struct SerialEnd {
     body: Box<dyn Body>,
@@ -108,7 +108,8 @@ pub struct SerialEnd {
 }
 
 impl SerialEnd {
-    /// An end whose line is there. The seed decides magic numbers and interface identifiers.
+    /// Creates an end whose line is up. The seed determines magic numbers and interface
+    /// identifiers.
     #[must_use]
     pub fn new(config: SerialConfig, seed: Seed) -> Self {
         let SerialConfig { framing, characters, queue } = config;
@@ -126,12 +127,12 @@ impl SerialEnd {
         Self { body, characters, busy_until: None, counters: SerialCounters::default() }
     }
 
-    /// Begins to negotiate, where the framing does.
+    /// Starts the negotiation, if the framing has one.
     pub fn open(&mut self, now: Instant) {
         self.body.restart(now);
     }
 
-    /// Begins to take the connection down, where the framing has one.
+    /// Starts to terminate the connection, if the framing has one.
     pub fn close(&mut self, now: Instant) {
         self.body.close(now);
     }

@@ -23,16 +23,16 @@ use crate::event::InterfaceEvent;
 use line::{GsmLine, PACKED};
 use tunnel::Tunnel;
 
-/// Bytes that PPP puts around a packet: flag, address, control, protocol and check.
+/// The bytes that PPP adds to a packet: flag, address, control, protocol and FCS.
 const PPP_LEN: usize = 8;
-/// The places of the packets that were sent, and of those that were announced.
+/// The indices of the sent packets, and of the announced ones.
 const SENT: usize = 0;
 const ANNOUNCED: usize = 1;
 
 /// The service of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GsmService {
-    /// Transparent and asynchronous: nothing is repeated, and damage goes through (S1.21).
+    /// Transparent and asynchronous: no retransmission, and damage is delivered (S1.21).
     Transparent,
     /// RLP, which retransmits a frame `n2` times before it resets the link (S1.13).
     NonTransparent {
@@ -41,7 +41,7 @@ pub enum GsmService {
     },
     /// Modems that correct errors on the transparent circuit, after MNP class 4 (S1.28).
     Modems {
-        /// They compress too, class 5.
+        /// The modems compress too (class 5).
         compresses: bool,
     },
 }
@@ -51,45 +51,46 @@ pub enum GsmService {
 pub struct GsmLinkConfig {
     /// The service, the same at both ends.
     pub service: GsmService,
-    /// It calls its peer, as the mobile station does.
+    /// This end calls its peer, as the mobile station does.
     pub calls: bool,
     /// PPP Lite: packets whose check fails are passed up (S1.12).
     pub accept_damaged: bool,
-    /// The way from the base station to this end, if the line ends in another machine.
+    /// The tunnel from the base station to this end, if the line terminates in another machine.
     pub tunnel: Option<GsmTunnel>,
 }
 
-/// The tunnel between the base station and the machine in which the line ends, of paper 001,
-/// section 4: blocks in datagrams, and two clocks.
+/// The tunnel of paper 001, section 4, between the base station and the machine that terminates the
+/// line: blocks in datagrams, and two clocks.
 //= S1.24
 //= S1.27
 //= S1.25
 //= S1.59
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GsmTunnel {
-    /// Blocks that wait in each direction before the first one is given; at most twice as many do.
+    /// The depth of the jitter buffer of each direction in blocks. Playout starts at this depth;
+    /// twice as many are the maximum.
     pub depth: u16,
-    /// The millionths by which a slot of the machine is longer than one of the base station.
+    /// The clock skew in parts per million: by how much a slot of the machine is longer than one of
+    /// the base station.
     pub skew: i32,
 }
 
-/// A circuit that is connected, with PPP on it as it is after its negotiation: no escapes but those
-/// of flags, FCS-16.
+/// A connected circuit with negotiated PPP: only flag and escape octets are escaped, FCS-16.
 #[derive(Debug)]
 pub(super) struct GsmLink {
     waiting: Packets,
     line: GsmLine,
     deframer: Deframer,
-    /// Packets whose last block has come, but not yet the flag behind them.
+    /// Packets whose last block has arrived, but not the flag that ends them.
     unended: VecDeque<Tag>,
-    /// The front of a packet whose end is to come, cut off by damage that looks like a flag.
+    /// The first part of a packet that damage has split: a damaged octet looked like a flag.
     piece: Option<Vec<u8>>,
     tunnel: Option<Tunnel>,
-    /// The time from the end of a block to its arrival, as far as it is known.
+    /// The expected transit time of blocks.
     delay: Duration,
-    /// The ends of the lifetimes of packets in transmission: those sent, and those announced.
+    /// The expiry times of packets in transmission: sent ones, and announced ones.
     expiries: [BTreeMap<Tag, Instant>; 2],
-    /// The medium carries a block of ours that has not left it.
+    /// A block of this end is being transmitted.
     sending: bool,
     delivery: VecDeque<Frame>,
 }
@@ -112,7 +113,7 @@ impl GsmLink {
         }
     }
 
-    /// Puts the next packet on the line, if the line has room for it in this block.
+    /// Writes the next packet to the line, if this block has room for it.
     fn fill(&mut self, now: Instant, account: &mut InterfaceAccount) {
         if !self.line.is_hungry() {
             return;
@@ -133,13 +134,13 @@ impl GsmLink {
         let parts = [&[0xff, 0x03, high, low][..], head, body];
         encode_frame(&parts, HdlcCheck::Fcs16, Accm::NONE, &mut characters);
         if characters.len() <= PACKED {
-            // So that no two packets end in one block.
+            // Padding ensures that no two packets end in one block.
             characters.splice(0..0, [FLAG; PACKED]);
         }
         self.line.write(now, pulled.frame.tag, &characters);
     }
 
-    /// The next block of the line.
+    /// Returns the next block of the line.
     fn next_frame(&mut self, now: Instant, account: &mut InterfaceAccount) -> Frame {
         self.fill(now, account);
         let (mut block, ended) = self.line.next_block(now);
@@ -163,13 +164,13 @@ impl GsmLink {
         frame
     }
 
-    /// The end of the lifetime of a packet that was sent.
+    /// Returns the expiry time of a sent packet.
     fn expiry_of(&self, tag: Option<Tag>) -> Option<Instant> {
         self.expiries[SENT].get(&tag?).copied()
     }
 
     fn note(&mut self, began: Instant, event: PacketEvent, account: &mut InterfaceAccount) {
-        // Packets sent before one whose fate is decided are decided as well.
+        // The outcome of a packet also settles all packets sent before it.
         let decides = matches!(
             event.kind,
             PacketEventKind::Acknowledged
@@ -183,7 +184,7 @@ impl GsmLink {
         account.record(event);
     }
 
-    /// Records the packets that the peer has, and those lost with a connection.
+    /// Records the packets that the peer has acknowledged, and those lost by a reset.
     fn settle(&mut self, now: Instant, account: &mut InterfaceAccount) {
         while let Some(event) = self.line.poll_event() {
             self.note(now, event, account);
@@ -215,7 +216,7 @@ impl GsmLink {
         self.unended.extend(arrived.tags);
         self.unended.extend(packets.iter().filter_map(|_| self.line.next_tag()));
         while let Some((packet, damaged)) = packets.pop_front() {
-            // What ends before the packets that were sent is a piece that damage has cut off.
+            // A frame that ends before any sent packet does is a piece that damage has split off.
             if packets.len() >= self.unended.len() {
                 self.piece.get_or_insert(packet);
                 continue;
@@ -234,9 +235,9 @@ impl GsmLink {
         self.settle(now, account);
     }
 
-    /// Gives up the packets that have come and were no frames, but for the pieces that damage has
-    /// cut off them. One whose last flag is damaged ends with the next flag, so it is kept while
-    /// nothing has `ended`.
+    /// Drops the packets that have arrived but gave no valid frame; delivers the piece of one that
+    /// damage has split. A packet whose last flag is damaged ends at the next flag, so it is kept
+    /// while no frame has `ended`.
     fn lose_ended(&mut self, ended: bool, reason: DropReason, account: &mut InterfaceAccount) {
         let is_open = self.deframer.is_within_frame() && !ended;
         while self.unended.len() > usize::from(is_open) {
@@ -265,7 +266,7 @@ impl GsmLink {
         self.delivery.push_back(frame);
     }
 
-    /// A packet has come that cannot be made out.
+    /// Drops a received packet that cannot be decoded.
     fn lose(&mut self, tag: Option<Tag>, reason: DropReason, account: &mut InterfaceAccount) {
         if tag.is_some() {
             account.arrived();
@@ -308,12 +309,13 @@ impl Link for GsmLink {
                 self.sending = false;
                 self.waiting.landed(now);
             }
-            // A circuit has no carrier to sense.
+            // A circuit has no carrier sense.
             _ => {}
         }
     }
 
-    /// A slot of the machine behind the tunnel: a block comes out of it, and one goes in.
+    /// Performs a slot of the machine behind the tunnel: one block leaves the tunnel, and one
+    /// enters it.
     fn handle_timeout(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let Some(tunnel) = &mut self.tunnel else { return };
         if !tunnel.begins_slot(now) {
@@ -332,7 +334,7 @@ impl Link for GsmLink {
         self.delivery.pop_front()
     }
 
-    /// A block follows the one before it, whether or not there is something to say.
+    /// Blocks are sent back to back, even without data.
     fn poll_transmit(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Outgoing> {
         if self.sending {
             return None;
@@ -341,7 +343,7 @@ impl Link for GsmLink {
             None => self.next_frame(now, account),
             Some(tunnel) => tunnel.down.take().unwrap_or_else(|| {
                 account.counters.control_sent += 1;
-                // What is no frame of RLP: its check fails.
+                // A filler with an invalid FCS, so it is no RLP frame.
                 Frame::packet(vec![0; RLP_FRAME_LEN])
             }),
         };

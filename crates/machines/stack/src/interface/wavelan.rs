@@ -1,5 +1,5 @@
-//! A polled medium below an interface: the MAC owns the air time, an exchange with each peer and
-//! the queues fill it.
+//! A polled medium below an interface: the MAC grants air time, which the exchange with each peer
+//! and the queues use.
 
 use std::collections::VecDeque;
 
@@ -34,14 +34,14 @@ pub struct WavelanConfig {
 /// A station's part in the polling.
 #[derive(Clone, Debug)]
 pub enum WavelanRole {
-    /// It polls the others, and sends to each what belongs behind it.
+    /// The coordinator: it polls the others, and is the next hop between their networks.
     Coordinator {
-        /// The stations, in the order of polling. A packet that is behind none goes to the first.
+        /// The stations, in the order of polling. The first is the default next hop.
         members: Vec<WavelanPeer>,
         /// The policy for polling stations without traffic.
         idle: Idle,
     },
-    /// It answers, and sends everything to the coordinator.
+    /// A polled station: it sends everything to the coordinator.
     Station {
         /// The address of the station that polls.
         coordinator: Address,
@@ -76,7 +76,7 @@ struct Above {
     queues: Queues,
     timing: WavelanTiming,
     rate: Rate,
-    /// When the unit whose fate is open was given to the medium.
+    /// The time of transmission of the unit whose outcome is unknown.
     since: Option<Instant>,
     deliveries: VecDeque<Frame>,
 }
@@ -86,15 +86,15 @@ struct Peer {
     address: Address,
     behind: Vec<IpNet>,
     link: Exchange,
-    /// The packet that the link has.
+    /// The packet that the link is sending.
     current: Option<Current>,
 }
 
-/// A packet that a link has.
+/// A packet that a link is sending.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     ticket: Ticket,
-    /// It is known to be damaged, and no receiver acknowledges it.
+    /// The packet is known to be damaged, so no receiver acknowledges it.
     is_damaged: bool,
 }
 
@@ -201,8 +201,7 @@ impl Link for WavelanLink {
 }
 
 impl Above {
-    /// The peer through which a packet reaches its destination: by the longest prefix, the first of
-    /// several.
+    /// Returns the next hop of a packet: by the longest prefix, and the first peer among equals.
     fn peer_for(&self, packet: &Payload) -> usize {
         if self.peers.len() < 2 {
             return 0;
@@ -285,7 +284,7 @@ impl Client for With<'_> {
         let acknowledged = collect(link, self.account);
         let Some(Current { ticket, is_damaged }) = *current else { return };
         let spent = since.take().map_or(Duration::ZERO, |since| now.saturating_since(since));
-        // Of what the link did not keep, only the ACK tells.
+        // If the link does not keep the packet, only the ACK shows the outcome.
         let arrived = acknowledged || (!was_kept && feedback.is_some());
         let is_over = !link.has_unit();
         let outcome_unknown = is_damaged && is_over && !arrived;
@@ -311,7 +310,7 @@ impl Client for With<'_> {
     }
 }
 
-/// Takes down what a link has reported, and says whether a packet was acknowledged.
+/// Records the events of a link, and returns whether a packet was acknowledged.
 fn collect(link: &mut Exchange, account: &mut InterfaceAccount) -> bool {
     let mut acknowledged = false;
     while let Some(event) = link.poll_event() {

@@ -30,8 +30,8 @@ use relay::RelayHeader;
 pub struct WifiConfig {
     /// The configuration of the MAC.
     pub mac: Config,
-    /// The stations of the network, perhaps this one among them, and what is reached through them.
-    /// A packet that is behind none goes to the first other one.
+    /// The stations of the network, possibly with this one, and the networks behind them. The first
+    /// other station is the default next hop.
     pub neighbours: Arc<[Neighbour]>,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct WifiLink {
     neighbours: Arc<[Neighbour]>,
     /// The first station that is not this one: the next hop of packets behind no station.
     default_hop: Option<MacAddress>,
-    /// The flows of packets, as far as they say whether damage is accepted.
+    /// The flows that say whether damaged packets are accepted.
     classifier: Classifier,
-    /// The receive switch: damaged packets of other flows are passed up.
+    /// Damaged packets of other flows are passed up.
     accepts_damaged: bool,
 }
 
@@ -86,7 +86,7 @@ impl WifiLink {
         (dcf, Source { now, queues, neighbours, default_hop: *default_hop, account })
     }
 
-    /// Puts the packets that go from station to station into the queues, as packets of the device.
+    /// Queues the packets that an access point relays between stations, like packets of the device.
     fn take_relayed(&mut self, now: Instant, account: &mut InterfaceAccount) {
         let mut queued = false;
         while let Some(packet) = self.dcf.poll_relay() {
@@ -99,7 +99,7 @@ impl WifiLink {
         }
     }
 
-    /// Queues a packet that goes from station to station; tells whether there was room.
+    /// Queues a packet that is relayed between stations; returns whether there was room.
     fn queue_relayed(
         &mut self,
         now: Instant,
@@ -154,7 +154,8 @@ impl WifiLink {
     }
 
     //= S0.14
-    /// Returns whether a damaged packet is passed up: as its flow says, else as the switch says.
+    /// Returns whether a damaged packet is passed up: its flow decides, otherwise the setting for
+    /// all packets.
     fn accepts(&self, frame: &Frame) -> bool {
         let of_flow = self.classifier.class_of_flow(&frame.payload);
         of_flow.and_then(|class| class.accept_damaged).unwrap_or(self.accepts_damaged)
@@ -283,8 +284,7 @@ impl Link for WifiLink {
     }
 }
 
-/// The station through which a packet reaches its destination, or everybody; `None` if none is
-/// known.
+/// Returns the next hop of a packet, or the broadcast address; `None` if there is none.
 fn next_hop(neighbours: &[Neighbour], packet: &Payload) -> Option<MacAddress> {
     let to = destination(packet)?;
     if is_group(to) {

@@ -1,10 +1,10 @@
 //! The frames of a link between the flags of a line.
 //!
 //! A link tells header, data and trailer of a frame apart by their place on a medium; here a byte
-//! says how long the header and the trailer are: `h << 2 | t / 4`. Behind it stands the incarnation
-//! of the sender, two bytes that it chooses at random when it starts, since a link numbers its
-//! frames from zero on. These three bytes stand before a frame three times, and each bit is that of
-//! the majority.
+//! says how long the header and the trailer are: `h << 2 | t / 4`. After it comes the incarnation
+//! of the sender: two bytes, chosen at random at its start, because a link numbers its frames from
+//! zero on. These three bytes are sent three times before each frame, and a majority vote decides
+//! each bit.
 
 use std::collections::VecDeque;
 
@@ -20,17 +20,18 @@ const BESIDE: usize = 512;
 
 /// Earlier incarnations of a peer that are remembered.
 const REMEMBERED: usize = 8;
-/// Frames in a row that make a new start believed: one may be damaged.
+/// The number of consecutive frames after which a new incarnation is accepted: a single one may be
+/// damaged.
 const BELIEVED: u32 = 2;
-/// Frames in a row after which an earlier incarnation is believed again: some may have been long
-/// under way, but one that goes on sending is there.
+/// The number of consecutive frames after which an earlier incarnation is accepted again. A few may
+/// be delayed frames, but a peer that continues to send is alive.
 const BELIEVED_AGAIN: u32 = 64;
 
 /// The incarnation of a peer.
 #[derive(Debug, Default)]
 struct Peer {
     now: Option<u16>,
-    /// The other one that the last frames named, and how many they are.
+    /// Another incarnation in the last frames, and the number of those frames.
     other: (u16, u32),
     past: VecDeque<u16>,
 }
@@ -38,11 +39,11 @@ struct Peer {
 /// The meaning of the incarnation in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
-    /// The frame is of the peer as it was.
+    /// The frame is from the present incarnation.
     Same,
-    /// The peer was started again.
+    /// The peer has restarted.
     Restarted,
-    /// The frame is of an earlier start, or not yet believed.
+    /// The frame is from an earlier incarnation, or from one not accepted yet.
     Stray,
 }
 

@@ -17,7 +17,7 @@ use super::{Body, SerialEvent, line_time};
 /// The bytes of PPP that RLP keeps at most.
 const BUFFER: usize = 1 << 20;
 
-/// The carrier of the bytes of PPP.
+/// The layer below PPP.
 #[derive(Debug)]
 pub(super) enum Below {
     Line,
@@ -48,7 +48,7 @@ impl Below {
         let Some(config) = rlp else { return Self::Line };
         // Every byte may be escaped, and there are two flags.
         let slot = frame_time(2 * RLP_FRAME_LEN + 2, characters);
-        // A whole window may be before the frame that brings the answer.
+        // A whole window may precede the frame with the answer.
         let window = u64::from(config.window_up.max(config.window_down));
         let t1 = config.t1.max(slot * (window + 8));
         let config = RlpConfig { t1, buffer: BUFFER, ..config };
@@ -132,7 +132,7 @@ impl PppLine {
         self.drops.count_many(DropReason::FrameCheck, bad);
         self.drops.count_many(DropReason::Malformed, malformed);
         if has_ended && !self.closing && self.below.is_up() {
-            // The peer may come yet.
+            // The peer may still appear.
             self.ppp.line_down(now);
             self.ppp.open(now);
         }
@@ -170,7 +170,7 @@ impl PppLine {
         }
     }
 
-    /// Notes what RLP reports: PPP's line comes and goes with it.
+    /// Processes the events of RLP, which bring the line of PPP up and down.
     fn follow_rlp(&mut self, now: Instant) {
         loop {
             let Below::Rlp(rlp) = &mut self.below else { return };
@@ -206,7 +206,7 @@ impl PppLine {
         let frame = rlp.link.next_frame(now);
         let mut bytes = Vec::with_capacity(2 * RLP_FRAME_LEN);
         encode_unchecked(&[&frame], Accm::NONE, &mut bytes);
-        // The next one when this one has left the line.
+        // The next frame starts when this one has left the line.
         rlp.slot_at = now + frame_time(bytes.len(), rlp.characters);
         self.follow_rlp(now);
         Some(bytes)

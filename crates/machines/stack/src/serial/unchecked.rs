@@ -1,9 +1,9 @@
-//! Frames without a check of the line's own, between flags.
+//! Frames between flags, without an FCS.
 
 use memchr::memchr;
 use windfall_wire_link::hdlc::{Accm, FLAG, unescape};
 
-/// Finds them in the bytes of a line, in any pieces.
+/// Extracts the frames from the bytes of a line, which arrive in pieces of any length.
 #[derive(Debug)]
 pub(super) struct UncheckedDeframer {
     /// The most bytes between two flags.

@@ -1,4 +1,4 @@
-//! The characters of packets in blocks, and the packet that ends in each.
+//! The characters of packets in blocks, and the packet that ends in each block.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,8 @@ use crate::event::RlpSight;
 
 /// The most characters in a block, of either service.
 pub(super) const PACKED: usize = L2R_CHARACTERS;
-/// Characters that wait for their first sending at most; a packet is put on the line as a whole.
+/// The maximum number of characters that wait for their first transmission; packets are written as
+/// a whole.
 const BUFFER: usize = 1 << 20;
 
 /// A packet on the line.
@@ -25,10 +26,10 @@ struct UnderWay {
     tag: Option<Tag>,
     /// The number of its characters.
     len: usize,
-    /// The characters that were written up to its end.
+    /// The position of its end, in characters written.
     end: u64,
     began: Instant,
-    /// The number of the RLP frame in which it ends, once that was sent.
+    /// The number of the RLP frame in which the packet ends, once that frame was sent.
     number: Option<u8>,
     attempts: u32,
 }
@@ -52,7 +53,7 @@ enum Service {
     Modems(Box<Modem>),
 }
 
-/// RLP, and the packets that end in the frames that have arrived.
+/// RLP, and the packets that end in received frames.
 #[derive(Debug)]
 struct Reliable {
     link: RlpLink,
@@ -86,7 +87,7 @@ impl GsmLine {
         Self { service, written: 0, under_way, events, sights }
     }
 
-    /// Tells whether the next block has room for the beginning of another packet.
+    /// Returns whether the next block has room for the beginning of another packet.
     pub(super) fn is_hungry(&self) -> bool {
         match &self.service {
             Service::Transparent(line) => line.unfinished() < PACKED,
@@ -132,12 +133,12 @@ impl GsmLine {
         }
     }
 
-    /// Yields the fates of packets that the line kept.
+    /// Returns the next event of a packet that the line kept.
     pub(super) fn poll_event(&mut self) -> Option<PacketEvent> {
         self.events.pop_front()
     }
 
-    /// Yields the frames of RLP that went out and came in.
+    /// Returns the next RLP frame that was sent or received.
     pub(super) fn poll_sight(&mut self) -> Option<RlpSight> {
         self.sights.pop_front()
     }
@@ -205,7 +206,7 @@ impl GsmLine {
         (block, sent)
     }
 
-    /// Returns the tag that the last block carries although no packet ends or begins in it.
+    /// Returns the repeated tag in the last block, if no packet ends or begins in it.
     pub(super) fn told_again(&self) -> Option<Tag> {
         match &self.service {
             Service::Modems(modem) => modem.told_again(),
@@ -213,7 +214,7 @@ impl GsmLine {
         }
     }
 
-    /// Yields the tag of a packet that has ended, where blocks do not tell.
+    /// Returns the tag of a packet that has ended, for services whose blocks do not name it.
     pub(super) fn next_tag(&mut self) -> Option<Tag> {
         match &mut self.service {
             Service::Modems(modem) => modem.next_tag(),
@@ -221,7 +222,7 @@ impl GsmLine {
         }
     }
 
-    /// Takes a block that arrived; `tag` names the packet that ends in it.
+    /// Processes a received block; `tag` is that of the packet that ends in it.
     pub(super) fn handle_block(
         &mut self,
         now: Instant,
@@ -249,13 +250,13 @@ impl GsmLine {
         arrived
     }
 
-    /// Takes out the oldest packet if it ends at this character or before.
+    /// Removes the oldest packet if it ends at this character or before.
     fn pop_before(&mut self, character: u64) -> Option<UnderWay> {
         let is_there = self.under_way.front().is_some_and(|it| it.end <= character);
         if is_there { self.under_way.pop_front() } else { None }
     }
 
-    /// Forgets the packets that the peer has.
+    /// Removes the packets that the peer has acknowledged.
     fn note_acknowledged(&mut self) {
         let Service::NonTransparent(it) = &self.service else { return };
         let there = self.written - it.link.unacknowledged() as u64;
@@ -280,8 +281,8 @@ impl GsmLine {
         was_reset
     }
 
-    /// Gives up all packets but those of which every character still waits; the rest of one whose
-    /// beginning is lost goes out, and is of no use.
+    /// Drops all packets of which a character was sent. The rest of such a packet is still
+    /// transmitted, and is useless.
     fn lose_begun(&mut self, unsent: u64) {
         let sent = self.written - unsent;
         let begun = self.under_way.partition_point(|it| it.end - (it.len as u64) < sent);
@@ -304,13 +305,13 @@ impl Reliable {
     ) -> (Arrived, Option<RlpSight>) {
         let expected = self.link.expected();
         let frame = RlpFrame::parse(block);
-        // The link counts the blocks that are no frames.
+        // The link counts the blocks that are no valid frames.
         let _ = self.link.handle_frame(now, block);
         let Ok(frame) = frame else { return Default::default() };
         let RlpControl::Information { ns, .. } = frame.control else {
             return (Arrived::default(), RlpSight::of(&frame, false, false));
         };
-        // A frame behind the window is a late copy.
+        // A frame below the receive window is a late copy.
         let is_late = (ns + RLP_MODULUS - expected) % RLP_MODULUS >= RLP_MODULUS / 2;
         if !is_late {
             self.tags[usize::from(ns)] = tag;

@@ -12,24 +12,24 @@ use windfall_wire_link::rlp::RLP_FRAME_LEN;
 struct UnderWay {
     tag: Option<Tag>,
     len: usize,
-    /// The characters of the modem that were taken up to its end.
+    /// The position of its end, in characters that the modem has accepted.
     end: u64,
     began: Instant,
     /// A block has carried its tag.
     is_told: bool,
 }
 
-/// A modem. Blocks carry the tags of packets that are under way in turn, the newest at once: the
-/// peer knows each before the end of its packet can come.
+/// A modem. Blocks carry the tags of the packets in transmission in rotation, and a new one first.
+/// So the peer knows the tag of a packet before the packet can end.
 #[derive(Debug)]
 pub(super) struct Modem {
     link: MnpLink,
     under_way: VecDeque<UnderWay>,
-    /// The place of the packet whose tag goes next, if none is new.
+    /// The index of the packet whose tag is sent next, if no tag is new.
     turn: usize,
-    /// The tag that the last block told again.
+    /// The tag that the last block repeated.
     told_again: Option<Tag>,
-    /// Tags of packets of the peer that have not come, and the last that has.
+    /// The tags of the peer's packets that have not arrived, and that of the last one that has.
     announced: BTreeSet<Tag>,
     last: Option<Tag>,
     events: Vec<PacketEvent>,
@@ -48,12 +48,13 @@ impl Modem {
         }
     }
 
-    /// Tells whether there is room for another packet. Modems that have hung up take and drop all.
+    /// Returns whether there is room for another packet. A modem that has hung up accepts and drops
+    /// all packets.
     pub(super) fn is_hungry(&self) -> bool {
         self.link.is_down() || self.link.waiting() < L2R_CHARACTERS
     }
 
-    /// Characters that wait for their first sending.
+    /// Returns the number of characters that wait for their first transmission.
     pub(super) fn waiting(&self) -> usize {
         self.link.waiting()
     }
@@ -70,12 +71,12 @@ impl Modem {
         self.under_way.push_back(UnderWay { tag, len, end, began: now, is_told: false });
     }
 
-    /// Yields the fates of packets.
+    /// Returns the events of packets.
     pub(super) fn poll_events(&mut self) -> Vec<PacketEvent> {
         core::mem::take(&mut self.events)
     }
 
-    /// Returns the tag of a packet that the last block carries beside what was told before.
+    /// Returns the tag that the last block repeats.
     pub(super) const fn told_again(&self) -> Option<Tag> {
         self.told_again
     }
@@ -107,8 +108,8 @@ impl Modem {
         }
     }
 
-    /// Takes a block that arrived, and returns the characters that came by it; `tag` names a packet
-    /// that is under way.
+    /// Processes a received block and returns its characters; `tag` is that of a packet in
+    /// transmission.
     pub(super) fn handle_block(
         &mut self,
         block: &[u8; RLP_FRAME_LEN],

@@ -21,21 +21,21 @@ pub(super) enum StationQueues {
     Scheduled(Box<Scheduled>),
 }
 
-/// Queues that a discipline serves packet by packet.
+/// Queues that a scheduler serves packet by packet.
 ///
 /// The station makes all attempts at a packet before it asks for the next one; the effort of the
 /// packet is the air time of them all.
 #[derive(Debug)]
 pub(super) struct Scheduled {
     queues: Queues,
-    /// The numbers of the stations that packets went to; without them all count as one.
+    /// The numbers of the next hops; unset: all stations count as one.
     stations: Option<BTreeMap<MacAddress, usize>>,
-    /// The packets that the station has, by their names.
+    /// The packets that the station is sending, by their tags.
     open: BTreeMap<Option<Tag>, Ticket>,
 }
 
 impl StationQueues {
-    /// Empty queues. Of a radio that sends everything to its access point `is_client` holds.
+    /// Creates empty queues. `is_client` says that the radio sends everything to its access point.
     pub(super) fn new(config: &QueueConfig, is_client: bool) -> Self {
         if config.discipline == Discipline::FIFO && config.flows.is_empty() {
             return Self::Fifo(config.queue(0));
@@ -47,7 +47,7 @@ impl StationQueues {
         }))
     }
 
-    /// Takes a packet whose next hop is `to`, if its queue takes it.
+    /// Enqueues a packet whose next hop is `to`, unless its queue drops it.
     pub(super) fn push(&mut self, now: Instant, to: MacAddress, frame: Frame) -> Join {
         match self {
             Self::Fifo(queue) => queue.push(now, frame),
@@ -58,16 +58,16 @@ impl StationQueues {
         }
     }
 
-    /// Gives the next packet that is still worth sending.
+    /// Dequeues the next packet that can still arrive in time.
     pub(super) fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         match self {
-            // The station knows the air time when it has chosen a rate.
+            // The minimum air time is unknown before the station has chosen a rate.
             Self::Fifo(queue) => account.pull(now, |_| Duration::ZERO, queue),
             Self::Scheduled(scheduled) => scheduled.pull(now, account),
         }
     }
 
-    /// Charges the flow of a packet that the station has finished with.
+    /// Charges the flow of a packet that the station is done with.
     pub(super) fn finish(&mut self, now: Instant, outcome: PacketOutcome) {
         let Self::Scheduled(scheduled) = self else { return };
         let Some(ticket) = scheduled.open.remove(&outcome.tag) else { return };
@@ -125,7 +125,7 @@ impl Scheduled {
     fn pull(&mut self, now: Instant, account: &mut InterfaceAccount) -> Option<Pulled> {
         loop {
             let station = self.queues.preferred()?;
-            // Packets of the flow whose turn it is may have expired; then it is another's turn.
+            // If all packets of the chosen flow have expired, another flow is chosen.
             let least = |_| Duration::ZERO;
             let Some((ticket, pulled)) = self.queues.pull(now, station, least, account) else {
                 continue;
