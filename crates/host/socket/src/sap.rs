@@ -1,7 +1,7 @@
 //! Blocking SAP sockets.
 //!
 //! `options` connects and listens, `listener` accepts; of a connection, `sending`, `receiving` and
-//! `closing` are what their names say, and this module holds its settings and what is known of it.
+//! `closing` are what their names say, and this module holds its settings and its state.
 
 mod closing;
 mod inspection;

@@ -1,4 +1,5 @@
-//! Callers that wait while another one drives: each is woken by what it waits for.
+//! Callers that wait while another one drives the endpoint: each is woken when its condition may
+//! hold.
 //!
 //! A condition of its own for each caller: one for all would wake a thousand threads for one
 //! message.

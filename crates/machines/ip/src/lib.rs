@@ -1,8 +1,8 @@
 //! The internet layer of a station: forwarding, fragments, ICMP and path MTU, for both families.
 //!
-//! [`Layer`] is the machine; it takes packets from interfaces and from the host above it, and gives
-//! packets for interfaces and [`Upward`] news for the host. The rest are its parts, each pure and
-//! testable alone.
+//! [`Layer`] is the machine; it takes packets from interfaces and from the host above it, and emits
+//! packets for interfaces and [`Upward`] items for the host. The other modules are its parts, each
+//! without side effects and testable by itself.
 
 mod event;
 pub mod fragment;

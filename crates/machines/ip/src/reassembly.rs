@@ -107,7 +107,7 @@ pub(crate) struct Reassembler {
 
 impl Reassembler {
     /// Creates a reassembler that waits `timeout` from the first fragment of a packet on, and keeps
-    /// at most `capacity` bytes; what has waited longest makes room.
+    /// at most `capacity` bytes; the oldest incomplete packet is evicted first.
     #[must_use]
     pub(crate) fn new(timeout: Duration, capacity: usize) -> Self {
         Self {

@@ -17,7 +17,7 @@ pub struct RouteEntry {
     pub interface: usize,
 }
 
-/// Routes of many stations that are worked out when a packet first needs them.
+/// Routes of many stations, computed when a packet first needs them.
 pub trait RouteSource: fmt::Debug + Send + Sync {
     /// Returns the longest prefix with `destination` in it that `station` reaches by way of others:
     /// its length, and the interface of the station. The same question has the same answer always.
@@ -55,14 +55,15 @@ pub const fn is_group(address: IpAddr) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct RoutingTable {
     lengths: Vec<(u8, BTreeMap<IpAddr, usize>)>,
-    /// Routes beside those of the table, which has precedence where prefixes are equally long.
+    /// Shared routes in addition to those of the table. Among prefixes of equal length the table
+    /// has precedence.
     shared: Option<SharedRoutes>,
-    /// The last question and its answer: packets in a row mostly have one destination.
+    /// The last lookup and its result: consecutive packets mostly have the same destination.
     last: Cell<Option<(IpAddr, Option<usize>)>>,
 }
 
 impl RoutingTable {
-    /// Creates a table of `routes`; of two to the same network the later one holds.
+    /// Creates a table of `routes`; of two routes to the same network the later one applies.
     #[must_use]
     pub fn new(routes: impl IntoIterator<Item = RouteEntry>) -> Self {
         let mut table = Self::default();
@@ -70,13 +71,13 @@ impl RoutingTable {
         table
     }
 
-    /// Adds routes that are shared with other stations, instead of earlier shared ones.
+    /// Sets the routes that are shared with other stations, and replaces earlier shared ones.
     pub fn share(&mut self, routes: SharedRoutes) {
         self.shared = Some(routes);
         self.last.take();
     }
 
-    /// Adds a route, instead of an earlier one to the same network.
+    /// Adds a route, and replaces an earlier one to the same network.
     pub fn insert(&mut self, route: RouteEntry) {
         let bits = route.to.prefix_len();
         let at = match self.lengths.binary_search_by(|(len, _)| bits.cmp(len)) {

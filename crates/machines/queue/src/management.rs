@@ -40,7 +40,7 @@ impl Management {
         }
     }
 
-    /// Returns its target for the delay in the queue, where it has one.
+    /// Returns the target of the queueing delay, if the algorithm has one.
     #[must_use]
     pub const fn target(self) -> Option<Duration> {
         match self {

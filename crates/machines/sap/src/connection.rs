@@ -426,7 +426,7 @@ impl Connection {
         })
     }
 
-    /// Returns the time at which a close gives up, unless there is progress before.
+    /// Returns the time at which a close gives up without progress.
     pub(crate) fn gives_up_at(&self) -> Instant {
         self.progress_at + self.close_patience()
     }

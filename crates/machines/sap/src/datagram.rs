@@ -48,8 +48,8 @@ pub struct OutgoingDatagram {
     /// The checksum covers neither addresses nor ports, if the carrier has such a form, so that
     /// address translators may change them.
     pub unbound: bool,
-    /// The system's own checksum, which hardware computes, may cover all of it without any loss:
-    /// no link on the path passes up such a datagram damaged, as far as is known.
+    /// The system's own checksum, which hardware can compute, may cover the whole datagram: as far
+    /// as is known, no link on the path delivers damaged datagrams.
     pub whole: bool,
 }
 

@@ -31,7 +31,8 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Returns the position of message `number`; `room` tells whether it may wait.
+    /// Returns the position of message `number`; `room` says whether there is room for an
+    /// out-of-order message.
     pub(crate) fn place(&self, number: u32, room: bool) -> Placed {
         let ahead = Seq32(number).distance_from(Seq32(self.next as u32));
         match u64::try_from(ahead) {

@@ -1,4 +1,4 @@
-//! Builds interfaces and hosts from layers; alone sees all layers of a station.
+//! Builds interfaces and hosts from layers; the only crate that depends on all layers of a station.
 //!
 //! - [`Interface`]: one network interface: classifies, queues, and pulls packets into its link.
 //! - [`SerialEnd`]: one end of a line that carries bytes: PPP, or the frames of a link.

@@ -44,7 +44,8 @@ pub enum SocketCommand {
         /// The local address; an unspecified one takes packets to every address of the host.
         local: SocketAddr,
     },
-    /// Opens a connection from a stream socket; [`SocketEvent::Connected`] says when it stands.
+    /// Opens a connection from a stream socket; [`SocketEvent::Connected`] reports that it is
+    /// established.
     Connect {
         /// The socket to connect.
         socket: SocketId,
@@ -218,7 +219,7 @@ pub trait Application {
     fn report(&self, now: Instant) -> Vec<(&'static str, Measured)>;
 }
 
-/// A message that reached an application, as far as that knows what was sent.
+/// A message that reached an application, as far as the application knows what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageArrival {
     /// Its number among the messages of its kind on its connection.
@@ -249,7 +250,7 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// The number; 0 where there was nothing to measure.
+    /// The number; 0 if there was nothing to measure.
     #[must_use]
     pub const fn number(self) -> f64 {
         match self {

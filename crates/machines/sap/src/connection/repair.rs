@@ -184,8 +184,8 @@ fn recut_repair(encoded: &Encoded, room: usize) -> Vec<Encoded> {
     grouped(ranges, room - HEAD).into_iter().map(cut).collect()
 }
 
-/// Groups ranges, and cuts them, so that those of a group have at most `most` bytes together and
-/// lie within 64 KB.
+/// Splits and groups ranges. The ranges of a group have at most `most` bytes together and lie
+/// within 64 KB.
 fn grouped(ranges: impl Iterator<Item = Range<usize>>, most: usize) -> Vec<Vec<Range<usize>>> {
     let pieces = ranges.filter(|range| !range.is_empty()).flat_map(|range| {
         let end = range.end;

@@ -28,7 +28,7 @@ pub struct RepairsConfig {
 pub(super) struct Repairs {
     pub(super) sender: Option<RepairSender>,
     receiver: Option<RepairReceiver>,
-    /// The name that distinguishes the streams of this interface from those of others.
+    /// The name that distinguishes the streams of this interface from those of other interfaces.
     name: [u8; 4],
     by_destination: bool,
 }
