@@ -1,8 +1,8 @@
-//! A policy of one's own: a table of states, each with its frames and with rules that lead on.
+//! A user-defined policy: a table of states, each with a frame format and rules for transitions.
 //!
-//! There is no program in it. A frame's outcome moves the table by at most one step, after at most
-//! [`MOST_RULES`] comparisons over at most [`MOST_FRAMES`] remembered frames, so a table that is
-//! accepted costs the same small time for each frame whatever it says.
+//! A table contains no program. The outcome of a frame causes at most one transition, after at most
+//! [`MOST_RULES`] comparisons over at most [`MOST_FRAMES`] remembered frames. So the cost for each
+//! frame is small and bounded, whatever the table contains.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use windfall_wire_link::coded::{Fate, Level, MAX_BLOCKS};
 
 use super::{Outcome, Plan, Policy, Request};
 
-/// The states that a table may have.
+/// The maximum number of states in a table.
 pub const MOST_STATES: usize = 32;
-/// The rules that a state may have.
+/// The maximum number of rules in a state.
 pub const MOST_RULES: usize = 8;
-/// The frames that a rule may look back on.
+/// The maximum number of recent frames that a rule may count.
 pub const MOST_FRAMES: u8 = 64;
 
-/// The histories of a state that are looked at for one that takes a rule.
+/// The maximum number of histories of a state that are searched for one that satisfies a rule.
 const MOST_HISTORIES: usize = 8192;
 
-/// The frames of its state that a rule counts.
+/// The condition by which a rule counts frames of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// No report came.
+    /// The frame was not reported.
     Lost,
-    /// At least one block is missing, since the frame was cut.
+    /// At least one block is missing, because the frame was truncated.
     Cut,
-    /// At least one block arrived and failed.
+    /// At least one block was received and failed.
     Failed,
-    /// Lost, cut or failed.
+    /// The frame was lost, was truncated, or had a failed block.
     Bad,
     /// Every block is good.
     Good,
-    /// A block needed this number of corrected symbols or more, or failed.
+    /// A block needed at least this number of corrected symbols, or failed.
     Tight(u8),
-    /// Every block is good, and none needed more corrected symbols than this.
+    /// Every block is good, and none needed more than this number of corrected symbols.
     Slack(u8),
 }
 
 impl Sight {
-    /// Tells whether every frame that is seen so is one of `other`.
+    /// Returns `true` if every frame that satisfies this condition also satisfies `other`.
     fn implies(self, other: Self) -> bool {
         match (self, other) {
             (Self::Lost | Self::Cut | Self::Failed, Self::Bad)
@@ -53,7 +53,8 @@ impl Sight {
         }
     }
 
-    /// Says why no frame with this parity is ever seen so, or always would be by a simpler name.
+    /// Returns the reason if frames with this parity never satisfy the condition, or if a simpler
+    /// condition has the same meaning.
     fn fault_at(self, level: Level) -> Option<String> {
         let most = level.correctable();
         match self {
@@ -73,60 +74,61 @@ impl Sight {
     }
 }
 
-/// A way from one state to another.
+/// A transition between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRule {
-    /// The frames that are counted.
+    /// The condition of the counted frames.
     pub when: Sight,
-    /// The number of such frames that is enough, 1 to `of`.
+    /// The number of such frames that triggers the transition, 1 to `of`.
     pub at_least: u8,
-    /// The last frames of the state among which they are counted, up to [`MOST_FRAMES`].
+    /// The number of recent frames of the state among which they are counted, up to
+    /// [`MOST_FRAMES`].
     pub of: u8,
-    /// The place of the state to which it leads.
+    /// The index of the next state.
     pub to: usize,
 }
 
-/// The frames of a state, and the ways that lead out of it.
+/// A frame format, and the transitions to other states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableState {
-    /// The size and parity of its frames.
+    /// The format of the state's frames.
     pub plan: Plan,
-    /// The place of the state whose frames the last attempt of a packet has.
+    /// The index of the state whose frame format the last attempt of a packet uses.
     pub last: Option<usize>,
-    /// The ways, of which the first that holds is taken.
+    /// The transitions, in order of priority.
     pub rules: Vec<TableRule>,
 }
 
-/// The fault of a table, and its place.
+/// A fault of a table, and its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct PolicyTableError {
-    /// The place of the state.
+    /// The index of the state.
     pub state: usize,
-    /// The place of the rule in it, if it is a rule's matter.
+    /// The index of the rule in the state; `None` if the fault is not in a rule.
     pub rule: Option<usize>,
-    /// The key whose value is at fault, or that is missing.
+    /// The key that is missing or has an invalid value.
     pub key: &'static str,
-    /// The problem, with the fix.
+    /// The fault, and the fix.
     pub problem: String,
 }
 
-/// A table that was checked: each state can be reached, and each rule can be taken.
+/// A checked table: every state can be reached, and every rule can be satisfied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTable {
     states: Vec<TableState>,
 }
 
 impl PolicyTable {
-    /// Checks a table; its first state is the one in which it begins.
+    /// Checks a table, whose first state is the initial one.
     ///
     /// # Errors
-    /// Names the first state, rule and key that cannot be, and the fix.
+    /// Names the first invalid state, rule and key, and the fix.
     pub fn new(states: Vec<TableState>) -> Result<Self, PolicyTableError> {
         let count = states.len();
         if count == 0 || count > MOST_STATES {
             let problem = format!("a table has 1 to {MOST_STATES} states: this has {count}");
-            // The first one too many.
+            // The first state beyond the limit.
             let state = count.min(MOST_STATES);
             return Err(PolicyTableError { state, rule: None, key: "name", problem });
         }
@@ -137,7 +139,7 @@ impl PolicyTable {
         Ok(Self { states })
     }
 
-    /// The policy at its beginning.
+    /// Creates the policy in its initial state.
     #[must_use]
     pub fn build(self: Arc<Self>) -> Box<dyn Policy> {
         Box::new(Tabled { table: self, now: 0, softens: false, seen: VecDeque::new() })
@@ -163,7 +165,7 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     if state.rules.len() > MOST_RULES {
         return fault("rules", format!("a state has up to {MOST_RULES} rules"));
     }
-    // The operands of a rule must be legal themselves, so all numbers are checked first.
+    // The checks of rules against each other need legal numbers, so all numbers are checked first.
     let numbers = |at| fault_of_numbers(&state.rules[at], level, place, count);
     let ways = |at| fault_of_way(&state.rules, at, level);
     let all = 0..state.rules.len();
@@ -175,7 +177,7 @@ fn check_state(state: &TableState, place: usize, count: usize) -> Result<(), Pol
     Ok(())
 }
 
-/// Returns the fault of a rule by itself, in the state at a `place` among `count`.
+/// Returns a fault of the numbers of a rule in state `place` of `count`.
 fn fault_of_numbers(
     rule: &TableRule,
     level: Level,
@@ -186,7 +188,8 @@ fn fault_of_numbers(
     if to == place || to >= count {
         return Some(("to", "a rule leads to another state of the table".to_owned()));
     }
-    // A rule without a number of frames looks back on as many as it needs, so these come first.
+    // A rule without `of` counts among exactly as many frames as it needs, so `at_least` is checked
+    // first.
     if !(1..=MOST_FRAMES).contains(&at_least) {
         return Some(("at-least", format!("use 1 to {MOST_FRAMES} frames")));
     }
@@ -199,7 +202,7 @@ fn fault_of_numbers(
     when.fault_at(level).map(|problem| ("symbols", problem))
 }
 
-/// Says why the other rules of its state keep a rule from ever being taken.
+/// Returns a fault if the other rules of its state prevent a rule from ever being satisfied.
 fn fault_of_way(rules: &[TableRule], at: usize, level: Level) -> Option<(&'static str, String)> {
     let rule = &rules[at];
     let TableRule { when, at_least, .. } = *rule;
@@ -229,18 +232,19 @@ fn fault_of_way(rules: &[TableRule], at: usize, level: Level) -> Option<(&'stati
     })
 }
 
-/// Tells whether some frames take a rule of a state; `true` also if [`MOST_HISTORIES`] were not
-/// enough to find out.
+/// Returns `true` if some history of frames satisfies a rule of a state. Also returns `true` if
+/// [`MOST_HISTORIES`] did not suffice for an answer.
 fn can_be_taken(rules: &[TableRule], at: usize, level: Level) -> bool {
-    // Of a frame matters only which rules count it: bit i is rule i.
+    // Only the set of rules that count a frame matters: bit i is rule i.
     let kinds: BTreeSet<u8> = Seen::all(level)
         .map(|seen| (0..).zip(rules).map(|(i, it)| u8::from(seen.is(it.when)) << i).sum())
         .collect();
-    // The last looked at is tried first: it counts here, and for few others.
+    // The search tries the last kind first, which this rule counts and few other rules do.
     let mut kinds: Vec<u8> = kinds.into_iter().collect();
     kinds.sort_by_key(|kind| (kind >> at & 1, u32::MAX - kind.count_ones()));
     let longest = longest_stay(rules, &kinds);
-    // For each rule the last frames, the latest at bit 0, set where it counts them.
+    // For each rule the recent frames, the latest at bit 0; a bit is set if the rule counts the
+    // frame.
     let mut open = vec![[0_u64; MOST_RULES]];
     let mut known = BTreeSet::new();
     while let Some(history) = open.pop() {
@@ -248,7 +252,8 @@ fn can_be_taken(rules: &[TableRule], at: usize, level: Level) -> bool {
             let mut next = history;
             for (i, rule) in rules.iter().enumerate() {
                 let counts = kind >> i & 1;
-                // Nothing falls out of sight while the state lasts: then their number is enough.
+                // No frame leaves the range of this rule while the state lasts, so the count of
+                // frames suffices.
                 if counts == 1 || u32::from(rule.of) < longest {
                     next[i] = next[i] << 1 | u64::from(counts);
                 }
@@ -263,7 +268,7 @@ fn can_be_taken(rules: &[TableRule], at: usize, level: Level) -> bool {
                 None => {}
             }
             for (frames, rule) in next.iter_mut().zip(rules) {
-                // The oldest is out of sight when the next one comes.
+                // The oldest frame leaves the range when the next one arrives.
                 *frames &= (u64::MAX >> (MOST_FRAMES - rule.of)) >> 1;
             }
             if known.insert(next) {
@@ -277,11 +282,11 @@ fn can_be_taken(rules: &[TableRule], at: usize, level: Level) -> bool {
     false
 }
 
-/// Returns the number of frames after which some rule has led away for certain; `u32::MAX` if
-/// there is none.
+/// Returns the number of frames after which some rule is certainly satisfied; `u32::MAX` if there
+/// is no such number.
 ///
-/// Rules that together count frames of every kind hold at the latest when each but one lacks one
-/// frame, if all of them still see the first.
+/// If the rules together count frames of every kind, one is satisfied at the latest when each of
+/// them lacks only one frame, provided that the first frame is still in the range of all.
 fn longest_stay(rules: &[TableRule], kinds: &[u8]) -> u32 {
     let some = (1..1_u16 << rules.len()).filter_map(|set| {
         let set: Vec<_> = (0..rules.len()).filter(|i| set >> i & 1 == 1).collect();
@@ -293,22 +298,22 @@ fn longest_stay(rules: &[TableRule], kinds: &[u8]) -> u32 {
     some.min().unwrap_or(u32::MAX)
 }
 
-/// Tells whether one rule of a state holds whenever another would, at the same frame if it
-/// `is_before` that one, or earlier.
+/// Returns `true` if one rule of a state is satisfied whenever another one is: at the same frame if
+/// the first rule `is_before` the other, or earlier.
 fn holds_first(first: &TableRule, other: &TableRule, is_before: bool) -> bool {
-    // Where both hold at one frame the order decides.
+    // If both are satisfied at the same frame, their order decides.
     let last = u8::from(!is_before);
     let (frames, among) = (other.at_least - last, other.of - last);
     if !other.when.implies(first.when) || first.at_least > frames {
         return false;
     }
-    // However the frames lie, that many of them in a row lie as close as this somewhere.
+    // However the counted frames are distributed, some consecutive ones are at most this far apart.
     let others = first.at_least - 1;
     others == 0 || (among - 1) / ((frames - 1) / others) < first.of
 }
 
-/// Checks that a way leads from the first state to every other, and to each with ways of its own
-/// by rules.
+/// Checks that transitions lead from the first state to every other state, and that a state used
+/// only for last attempts has no rules.
 fn check_reached(states: &[TableState]) -> Result<(), PolicyTableError> {
     let mut is_entered = vec![false; states.len()];
     let mut open = vec![0];
@@ -344,12 +349,12 @@ struct Seen {
     is_lost: bool,
     is_cut: bool,
     has_failed: bool,
-    /// The most symbols that a block needed.
+    /// The maximum number of symbols that a block needed.
     symbols: u8,
 }
 
 impl Seen {
-    /// All that may be seen of a frame with this parity.
+    /// Returns all possible outcomes of a frame with this parity.
     fn all(level: Level) -> impl Iterator<Item = Self> {
         let lost = Self { is_lost: true, is_cut: false, has_failed: false, symbols: 0 };
         let reported = (0..=level.correctable() as u8).flat_map(|symbols| {
@@ -363,14 +368,14 @@ impl Seen {
         let none = Self { is_lost: false, is_cut: false, has_failed: false, symbols: 0 };
         let fates = match outcome {
             Outcome::Silence => return Some(Self { is_lost: true, ..none }),
-            // The receiver had the packet: of the frame it tells no fate.
+            // The receiver already had the packet, so the report does not describe this frame.
             Outcome::Report([]) => return None,
             Outcome::Report(fates) => fates,
         };
         Some(fates.iter().fold(none, |seen, fate| match fate {
             Fate::Good(symbols) => Self { symbols: seen.symbols.max(*symbols), ..seen },
             Fate::Missing => Self { is_cut: true, ..seen },
-            // Had too little parity in this copy, however the block fared.
+            // The parity of this copy did not suffice, whatever happened to the block.
             Fate::Failed | Fate::Combined | Fate::Damaged => Self { has_failed: true, ..seen },
         }))
     }
@@ -390,14 +395,14 @@ impl Seen {
     }
 }
 
-/// A table at work.
+/// A table in operation.
 #[derive(Debug)]
 struct Tabled {
     table: Arc<PolicyTable>,
     now: usize,
-    /// A packet of this state welcomed damage, so that its frames had weaker parity.
+    /// A packet in this state had an owner that accepts damage, so its frames had weaker parity.
     softens: bool,
-    /// The frames of this state, the latest first.
+    /// The outcomes of the frames in this state, the latest first.
     seen: VecDeque<Seen>,
 }
 
@@ -413,16 +418,15 @@ impl Policy for Tabled {
         let state = self.state();
         let last = state.last.filter(|_| request.tries_left == Some(1));
         let plan = last.map_or(state.plan, |place| self.table.states[place].plan);
-        // A packet that is in pieces travels in blocks.
+        // A packet in several pieces is sent in blocks.
         let uncoded = plan.uncoded && request.may_be_uncoded;
         let blocks = if plan.uncoded && !uncoded { MAX_BLOCKS as u8 } else { plan.blocks };
         Some(Plan { uncoded, blocks, ..plan })
     }
 
     fn learn(&mut self, plan: Plan, _bytes: usize, outcome: Outcome<'_>) {
-        // Frames in flight since another state say nothing about this one. If damage is welcome,
-        // the level is two below that of the state, and a packet that is in pieces travels in
-        // blocks.
+        // Frames that were sent in another state do not count. If damage is accepted, the level is
+        // two below that of the state, and a packet in several pieces is sent in blocks.
         let own = self.state().plan;
         let is_weaker = self.softens && plan.level == own.level.weaker().weaker();
         let is_own =
