@@ -49,7 +49,7 @@ impl Wire {
     }
 }
 
-/// Two ends, and what happened at each: end 0 sends, end 1 receives.
+/// Two ends and their records: end 0 sends, end 1 receives.
 struct Run<F> {
     now: Instant,
     ends: [Pipe; 2],
@@ -60,7 +60,7 @@ struct Run<F> {
     /// When the last frame with each packet had left its sender.
     left: BTreeMap<Tag, Instant>,
     events: [Vec<PacketEvent>; 2],
-    /// Frames with packets that did not arrive as they were.
+    /// The number of frames whose packets arrived changed.
     spoilt: usize,
     fate: F,
 }
@@ -163,7 +163,7 @@ fn packet(n: u64, class: Class) -> Frame {
     Frame { tag: Some(Tag(n)), ..Frame::packet(payload) }.with_class(class)
 }
 
-/// The window may be longer than the distance that a header can tell.
+/// The window may exceed the distance that a header can encode.
 #[test]
 fn a_packet_that_is_given_up_does_not_hold_up_a_hundred_thousand() {
     let window = Window { packets: 100_000, bytes: 1 << 30 };
@@ -187,7 +187,7 @@ fn attempts(n: u8) -> Arq {
     Arq::Attempts(NonZeroU8::new(n).expect("the tests ask for one at least"))
 }
 
-/// Each frame is hit with probability `p`, whatever it carries; `p` counts in per cent.
+/// Each frame is lost with probability `p` per cent, whatever it carries.
 fn hit(seed: u64, p: u64, fates: [u64; 3]) -> impl FnMut(usize, &Frame) -> Fate {
     let mut stream = Stream::new(Seed(seed), "wire");
     move |_, _| {
@@ -300,7 +300,7 @@ proptest! {
     }
 }
 
-/// Gives arbitrary header bytes checks that hold.
+/// Adds valid checks to arbitrary header bytes.
 fn make_valid(frame: &mut Frame, kind: u8) {
     use windfall_wire_link::check::{frame_check, header_check};
     let need = match kind {
@@ -387,7 +387,7 @@ fn bounded_repetition_leaves_the_loss_of_figure_5() {
 #[test]
 fn a_flow_may_ask_for_fewer_or_more_attempts_than_the_link_makes() {
     let none = |_: usize, frame: &Frame| match frame.tag {
-        // The first attempt of everything is lost: attempt one has the order of its packet.
+        // The first transmission of every packet is lost.
         Some(Tag(tag)) if u64::from(order_of(frame)) == tag => Fate::Lost,
         _ => Fate::Arrives,
     };
@@ -395,7 +395,7 @@ fn a_flow_may_ask_for_fewer_or_more_attempts_than_the_link_makes() {
     let mut run = Run::new(config(Arq::Persistent), (Some(10), 100), none);
     run.queue.extend([packet(0, class(1)), packet(1, class(2)), packet(2, class(0))]);
     assert_eq!(run.finish().tags(), [1, 2]);
-    // The other way about, on a link that repeats nothing of itself.
+    // The reverse: on a link without retransmissions.
     let mut run = Run::new(config(attempts(1)), (Some(10), 100), none);
     run.queue.extend([packet(0, class(0)), packet(1, class(2)), packet(2, class(0))]);
     assert_eq!(run.finish().tags(), [1]);
@@ -536,7 +536,7 @@ fn a_pipe_holds_what_is_not_settled_and_what_is_not_collected() {
             frames.extend(near.poll_transmit(Instant::START, pull));
         }
         assert_eq!((near.held(), far.held()), (3, 0));
-        // The first is late: the others wait for it.
+        // The first packet is late, and the others wait for it.
         frames.rotate_left(1);
         for (count, frame) in (1..).zip(frames) {
             assert_eq!(far.handle_frame(Instant::START, frame), Arrival::Packet);
@@ -570,7 +570,8 @@ fn what_waits_for_its_turn_is_kept_as_far_as_the_window_goes() {
     let events: Vec<PacketEvent> = core::iter::from_fn(|| far.poll_event()).collect();
     let reasons: Vec<_> = events.iter().map(PacketEvent::drop_reason).collect();
     assert_eq!(reasons, [Some(DropReason::ReceiveBuffer)], "{events:?}");
-    // What comes in turn is never refused for its length: it need not be kept.
+    // A packet that arrives in order is never refused for its length, because it need not be
+    // stored.
     far.handle_frame(Instant::START, first);
     let order = core::iter::from_fn(|| far.poll_delivery()).map(|frame| frame.tag);
     assert_eq!(order.collect::<Vec<_>>(), [0, 1].map(|n| Some(Tag(n))));
@@ -610,7 +611,7 @@ fn check_order_of_flows(config: &PipeConfig) {
         // 0.3 and 0.027 of a thousand are lost, give or take four deviations.
         assert!((642..=758).contains(&once.len()), "seed {seed}: {}", once.len());
         assert!((952..=994).contains(&thrice.len()), "seed {seed}: {}", thrice.len());
-        // What is tried once is passed up as it arrives, however much waits for the first flow.
+        // A packet with one attempt is passed up on arrival, however many wait for the first flow.
         let flight = Duration::from_millis(20);
         for (frame, at) in run.delivered.iter().zip(&run.delivered_at) {
             let Some(tag) = frame.tag.filter(|tag| tag.0 % 3 == 2) else { continue };
@@ -711,7 +712,7 @@ fn damage_that_is_known_stays_known_across_a_link() {
         let checks = delivered.iter().map(|frame| frame.damage.frame).collect::<Vec<_>>();
         assert_eq!(checks, [Check::Good, Check::Bad, Check::Good], "{arq:?} {is_coded}");
         assert_eq!(dropped, []);
-        // Only the check of a coded packet can say that nothing was added to the damage.
+        // Only the check of a coded packet shows that the damage did not grow.
         let last = of_second.last().map(|event| &event.kind);
         let acknowledged = last == Some(&PacketEventKind::Acknowledged);
         assert_eq!((of_second[1..].len(), acknowledged), (usize::from(is_coded), is_coded));
@@ -808,14 +809,14 @@ fn parity_goes_in_place_of_a_copy_of_what_is_kept_damaged() {
     assert!(more(&parity) < 0.5 * more(&alone), "{} {}", more(&parity), more(&alone));
     let made = parity.1.iter().filter(|event| is_combined(event));
     assert!(made.count() > 20);
-    // Without room for what is damaged, copies go as ever.
+    // Without room for damaged packets, copies are sent as usual.
     let window = Window { packets: 64, bytes: 10 };
     let little = PipeConfig { increments: true, window, ..config(Arq::Persistent) };
     let (_, events, _) = frames_at(1e-3, little, 50);
     assert!(!events.iter().any(is_combined));
 }
 
-/// Each wish of a flow that gives it an order of its own.
+/// Every property of a flow for which the flow has its own order.
 #[test]
 fn parity_goes_in_place_of_copies_in_a_flow_of_its_own_order_as_in_others() {
     let flow = FlowId(1);

@@ -26,7 +26,7 @@ fn feed(policy: &mut dyn Policy, frames: usize, fate: impl Fn(Plan, u8) -> Fate)
     policy.plan(&REQUEST).unwrap()
 }
 
-/// The bytes that a frame carries of a long packet.
+/// Returns the bytes that a frame carries of a long packet.
 fn carried(plan: Plan) -> usize {
     let coded = usize::from(plan.blocks) * plan.level.data();
     if plan.uncoded { REQUEST.bytes } else { REQUEST.bytes.min(coded) }
@@ -74,7 +74,8 @@ fn flex_adapts_size_and_parity_independently() {
 //= S3.21
 #[test]
 fn flex_responds_within_tens_of_milliseconds() {
-    // Frames of five blocks take 13 ms. From no parity at all to what nine symbols need: three.
+    // Frames of five blocks take 13 ms. Three of them lead from no parity to the need of nine
+    // symbols.
     let mut flex = Flex::default();
     let mut frames = 0;
     while flex.plan(&REQUEST).unwrap().level < Level::correcting(9) {
@@ -192,7 +193,7 @@ fn a_block_that_no_code_could_have_saved_is_no_demand_for_parity() {
         destroyed(&mut *policy, 40);
         let left = destroyed(&mut *policy, 400);
         assert!(left > 0.97, "{kind} leaves {left} for data");
-        // Where parity helps it comes back.
+        // If parity helps again, it returns.
         let plan = feed(&mut *policy, 40, |plan, _| wrong(plan, 20));
         assert_eq!(plan.level, Level::correcting(20), "{kind}");
     }
@@ -201,7 +202,7 @@ fn a_block_that_no_code_could_have_saved_is_no_demand_for_parity() {
 //= S3.21
 #[test]
 fn damage_beyond_any_code_costs_flex_no_more_than_a_few_per_cent() {
-    // Every second block is destroyed, each other one needs LIGHT.
+    // Half of the blocks are destroyed, and the others need LIGHT.
     let mut flex = Flex::default();
     let mut data = |frames| {
         let mut data = 0;
@@ -248,7 +249,7 @@ fn flex_mends_the_cuts_of_short_frames_where_nearly_all_are_cut() {
     assert_eq!(flex.plan(&REQUEST).unwrap().level, Level::NONE);
     let rest = flex.plan(&Request { bytes: 239, ..REQUEST }).unwrap();
     assert!(rest.level > Level::ROBUST, "{rest:?}");
-    // Where none are cut it has none.
+    // If no block is truncated, it has no parity.
     let mut flex = Flex::default();
     cut_anywhere(&mut flex, 0.0, 200);
     assert_eq!(flex.plan(&Request { bytes: 239, ..REQUEST }).unwrap().level, Level::NONE);
@@ -260,7 +261,7 @@ fn cut_anywhere(policy: &mut dyn Policy, share: f64, frames: usize) -> Vec<u8> {
     let mut blocks = Vec::new();
     for _ in 0..frames {
         let plan = policy.plan(&REQUEST).unwrap();
-        // Five blocks of a packet of six, and its rest in a frame of one.
+        // Five blocks of a packet of six, and the sixth in a frame of one block.
         for len in [plan.blocks, 1] {
             let cut = (random.unit() < share).then(|| random.below(len.into()) as u8);
             let fates: Vec<Fate> =
@@ -288,7 +289,7 @@ fn frames_stay_long_where_short_ones_are_cut_as_often() {
     }
 }
 
-/// A request that an uncoded frame may serve.
+/// Returns a request for which a frame may be uncoded.
 const ANY: Request = Request { may_be_uncoded: true, ..REQUEST };
 
 /// Plans one frame and reports what `fate` says of each block, or of the uncoded frame.
@@ -325,7 +326,7 @@ fn best_leaves_no_frames_uncoded_where_every_second_is_cut() {
     let mut uncoded = 0;
     for frame in 0..600 {
         let plan = best.plan(&ANY).unwrap();
-        // Anywhere in the frame: what lies before it has arrived.
+        // The cut is at a random place in the frame: the bytes before it have arrived.
         let cut = if random.unit() < 0.5 { random.unit() } else { 1.0 };
         let end = |block| f64::from(block + 1) / f64::from(plan.blocks);
         let fate = |block| if end(block) > cut { Fate::Missing } else { Fate::Good(0) };

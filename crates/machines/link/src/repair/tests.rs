@@ -22,7 +22,7 @@ fn packet(number: u64, len: usize) -> Frame {
     Frame { tag: Some(Tag(number)), ..Frame::packet(bytes) }
 }
 
-/// A packet every millisecond through a code and an air; what arrived, and what happened there.
+/// The result of sending a packet every millisecond through a code and a medium.
 struct Run {
     delivered: Vec<(Instant, Frame)>,
     events: Vec<PacketEvent>,
@@ -30,7 +30,7 @@ struct Run {
     sent: [usize; 2],
 }
 
-/// Sends `packets` packets; `air` may damage a frame, or say that it is lost.
+/// Sends `packets` packets; `air` may damage a frame or report it as lost.
 fn run(
     text: &str,
     packets: u64,
@@ -56,7 +56,7 @@ fn run(
             let sent = frame.payload.clone();
             if !air(number, &mut frame) {
                 let arrival = receiver.handle_frame(now, frame.clone());
-                // A trailer that is damaged beyond its code may pass for another one.
+                // A trailer that is damaged beyond its code may look like another one.
                 let is_told = arrival == Arrival::Control;
                 assert!(frame.payload != sent || is_told == frame.covers.is_some());
             }
@@ -74,7 +74,7 @@ fn run(
 }
 
 impl Run {
-    /// The packets that arrived, each as it was sent.
+    /// Returns the packets that arrived, each as it was sent.
     fn numbers(&self) -> Vec<u64> {
         let number = |(_, frame): &(Instant, Frame)| {
             let number = frame.tag.map_or(u64::MAX, |tag| tag.0);
@@ -113,7 +113,7 @@ fn without_losses_packets_pass_at_once() {
 
 #[test]
 fn lost_packets_are_made_again_in_order() {
-    // A third of the frames of a block of twelve, and one in nine.
+    // A third of the frames of a block of twelve is lost, and one in nine.
     for (text, lost) in [("8/12", 3), ("window:32:25%:60ms", 9)] {
         let run = run(text, 400, false, |number, _| number % lost == 1);
         assert_eq!(run.numbers(), (0..400).collect::<Vec<_>>(), "{text}");
@@ -181,7 +181,7 @@ fn of_a_burst_as_long_as_all_their_repairs_nothing_is_lost() {
     }
 }
 
-/// Nothing goes back to the sender, so each receiver of a group repairs what it lost itself.
+/// There is no feedback to the sender, so each receiver of a group repairs its own losses.
 #[test]
 fn every_receiver_of_a_group_repairs_bursts_of_its_own() {
     let mut sender = RepairSender::new(config("8/12,interleave:4"));

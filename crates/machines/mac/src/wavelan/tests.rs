@@ -21,7 +21,7 @@ fn a_full_packet_takes_15_milliseconds_with_its_ack() {
     assert!((whole - exchange).abs() < 1e-9, "{whole} s");
 }
 
-/// A client that always has a unit and acknowledges everything.
+/// A client that always has a unit and acknowledges every unit.
 #[derive(Default)]
 struct Willing {
     asked: usize,
@@ -58,12 +58,13 @@ fn polls_of_the_silent_take_the_share_of_the_air_that_is_told() {
     // Twice 250 µs and five bytes of 4 + 5.508 µs.
     let poll = 0.000_595_08;
     assert!(share(0).abs() < 1e-9);
-    // While 60 ms are enough for all, each is polled once in that time; else once for each unit.
+    // If 60 ms suffice for all stations, each is polled once in that time; otherwise one for each
+    // unit.
     assert!((share(10) - 10.0 * poll / 0.060).abs() < 1e-6, "{}", share(10));
     assert!((share(200) - 200.0 * poll / (200.0 * poll + 0.015)).abs() < 1e-6, "{}", share(200));
 }
 
-/// A client that only counts what is of no use to it.
+/// A client that only counts the frames that it cannot use.
 #[derive(Default)]
 struct Refusing(Vec<DropReason>);
 

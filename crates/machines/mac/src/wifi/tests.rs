@@ -25,7 +25,7 @@ use windfall_wire_link::ieee80211::{Flags, Header, Kind, MacAddress, Phy, PhyRat
 
 use super::{Config, Dcf, DcfEvent, Packet, Pull};
 
-/// A queue and the station below it.
+/// A source of packets and the station below it.
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) dcf: Dcf,

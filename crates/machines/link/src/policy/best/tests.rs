@@ -62,7 +62,8 @@ fn a_packet_is_complete_if_one_of_its_attempts_arrives_in_time() {
 fn the_rest_of_a_packet_needs_its_time_too() {
     let complete = |millis| prospect([0.0, 0.0], 0.9, 0.01, millis, None).complete;
     close(complete(19), 0.0);
-    // Both frames must bring all; with time for another, it brings what they lack as surely.
+    // Both frames must arrive whole. With time for another frame, that one delivers the failed
+    // parts.
     close(complete(20), 0.81);
     close(complete(31), 0.81 + 0.19 * 0.9);
 }
@@ -74,9 +75,9 @@ fn the_air_of_a_packet_counts_attempts_rest_and_repairs() {
     // A second attempt in one of five cases, a third in one of ten.
     close(seconds(1.0, 0.0, 21), 0.012);
     close(seconds(1.0, 0.0, 31), 0.013);
-    // The rest and the repairs follow if one of two has arrived: 9 of 10.
+    // The rest and the retransmissions follow if one of two attempts arrived: 9 of 10.
     close(seconds(0.75, 0.0, 21), 0.012 + 0.9 * 0.25 * COST.of(1_002).as_secs_f64());
-    // One of five frames of the rest is lost, and after it every second.
+    // One in five frames of the rest is lost, and after a lost frame every second one.
     close(seconds(1.0, 0.008, 33), 0.012 + 0.9 * 0.008 * 1.4);
 }
 
@@ -106,7 +107,7 @@ fn a_packet_that_is_not_worth_its_air_is_dropped_while_others_wait_and_lowers_th
 fn what_is_left_of_a_packet_is_priced_at_what_it_takes() {
     let seconds = |bytes: usize| 900e-6 + bytes as f64 * 9_508e-9;
     let mut best = best();
-    // As if the link had carried half of what it can.
+    // As if the link had reached half of its throughput.
     best.gained.1 *= 2.0;
     let request = Request { bytes: 1_265, packet: 1_265, ..REQUEST };
     let price = best.price(&request);
@@ -142,11 +143,11 @@ fn on_clean_air_a_frame_promises_all_that_it_carries_for_its_air_time() {
     close(promise.bytes, 239.0);
     close(promise.seconds, seconds(239 + 2 * (2 + 74)));
     close(promise.rest, 0.0);
-    // Of ten blocks two frames of five; of one more byte three.
+    // Ten blocks need two frames of five, and one more byte needs three frames.
     let rest = |bytes| best().promise(bytes, coded(5, Level::NONE), 1.0, 0.0).rest;
     close(rest(2_530), seconds(1_265 + 5 * 2));
     close(rest(2_531), seconds(1_265 + 5 * 2) + seconds(1 + 2));
-    // Uncoded: all at once, with one check.
+    // Uncoded: all bytes in one frame, with one check.
     let promise = best().promise(1_504, UNCODED, 1.0, 0.0);
     close(promise.bytes, 1_504.0);
     close(promise.seconds, seconds(1_504 + 2));
@@ -172,7 +173,7 @@ fn a_frame_after_a_lost_one_is_taken_to_be_lost_as_often_as_such_were() {
         let plan = best.plan(&request).expect("there is no deadline");
         best.learn(plan, 506, Outcome::Silence);
     }
-    // One after a frame that was not lost, one after one that was: a third each with the prior.
+    // One loss after a received frame, and one after a lost frame: a third each with the prior.
     let [_, _, lost] = best.lost(&request);
     let promise = best.promise(506, coded(2, Level::NONE), 1.0, lost);
     close(promise.all, 2.0 / 3.0);
@@ -192,7 +193,7 @@ fn a_loss_tells_the_less_of_the_next_frame_the_more_are_under_way() {
         best.lost(&Request { round_trip, ..request })
     };
     assert_eq!(lost(0), [0.2, 0.8, 0.8]);
-    // Half of all are lost, and each frame between leaves 0.6 of what the loss tells.
+    // Half of all frames are lost, and each frame in between leaves 0.6 of the correlation.
     close(lost(2)[2], 0.5 + 0.36 * 0.3);
     close(lost(2)[1], 0.5 + 0.36 * 0.3);
     close(lost(40)[2], 0.5);
@@ -297,7 +298,7 @@ fn what_a_frame_gained_and_cost_is_the_price_of_air_time() {
     best.learn_worth(coded(1, Level::ROBUST), 179, &[Fate::Damaged]);
     close(best.gained.0, 0.99 * before.0 + 179.0);
     close(best.gained.1, 0.99 * before.1 + COST.of(255).as_secs_f64());
-    // Uncoded, and all of it there.
+    // Uncoded and complete.
     let before = best.gained;
     best.learn_worth(UNCODED, 400, &[Fate::Good(0)]);
     close(best.gained.0, 0.99 * before.0 + 400.0);
@@ -306,7 +307,7 @@ fn what_a_frame_gained_and_cost_is_the_price_of_air_time() {
 
 #[test]
 fn the_blocks_of_a_frame_that_was_not_cut_are_learned_from_uncoded_ones_too() {
-    // An uncoded frame of 700 bytes tells as much as one of three blocks, the last of 194 bytes.
+    // An uncoded frame of 700 bytes counts as one of three blocks, the last of 194 bytes.
     let [mut uncoded, mut blocks] = [best(), best()];
     for best in [&mut uncoded, &mut blocks] {
         best.cuts.learn(Level::NONE, 253, &[Fate::Good(0), Fate::Missing, Fate::Missing]);

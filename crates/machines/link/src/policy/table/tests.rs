@@ -55,7 +55,7 @@ fn rules_count_among_the_last_frames_and_begin_anew_in_each_state() {
         assert_eq!(tell(NONE, &good), 1);
         assert_eq!(tell(LIGHT, &[]), 1);
     }
-    // Three in a row that needed two symbols at most.
+    // Three consecutive frames that needed at most two symbols.
     let slack = [Fate::Good(2), Fate::Good(0)];
     for (fates, then) in [(slack, 1), (slack, 1), ([Fate::Good(3); 2], 1), (slack, 1), (slack, 1)] {
         assert_eq!(tell(LIGHT, &fates), then);
@@ -180,7 +180,7 @@ fn rules_that_are_never_taken_are_refused() {
     let bad = |at_least, of| rule(Sight::Bad, at_least, of, 1);
     let good = |at_least, of| rule(Sight::Good, at_least, of, 1);
     for (rules, which) in [
-        // A rule that needs one frame leads away after it, in whatever order they stand.
+        // A rule that needs one frame is satisfied after it, whatever the order of the rules.
         (vec![bad(1, 1), lost(2, 4)], Some(1)),
         (vec![bad(3, 3), bad(1, 1)], Some(0)),
         (vec![bad(3, 3), lost(1, 1)], None),
@@ -192,7 +192,7 @@ fn rules_that_are_never_taken_are_refused() {
         // Of five among nine some two are as close as three.
         (vec![bad(2, 3), bad(5, 9)], Some(1)),
         (vec![bad(2, 2), bad(5, 9)], None),
-        // At one frame both hold, and the first is taken.
+        // Both rules are satisfied by the same frame, and the first one is taken.
         (vec![bad(2, 4), bad(2, 5)], None),
         (vec![bad(2, 5), bad(2, 4)], Some(1)),
         // Some together leave nothing.
@@ -313,7 +313,7 @@ fn no_sequence_of_frames_takes_a_rule_that_two_others_keep_from_it() {
         };
         assert!(!is_taken[which], "{three:?}");
         refused += 1;
-        // Beside either of the others by itself it may be taken.
+        // Beside only one of the other rules, it can be satisfied.
         let others = [0, 1, 2].into_iter().filter(|other| *other != which);
         let is_fine = |other: usize| {
             let pair = [three[which.min(other)], three[which.max(other)]];

@@ -8,7 +8,7 @@ const FRAME: Duration = Duration::from_millis(1);
 const MS: Duration = Duration::from_millis(1);
 const HUB: Address = Address(0);
 
-/// The layer above one station: units by the peer that they are for, sent until acknowledged.
+/// The layer above one station: units for each peer, sent until acknowledged.
 #[derive(Default)]
 struct Queue {
     units: BTreeMap<u8, VecDeque<u8>>,
@@ -48,7 +48,7 @@ impl Client for Queue {
 
     fn on_unit(&mut self, _: Instant, _: Address, unit: Frame) -> Option<Feedback> {
         let name = unit.payload.to_bytes()[0];
-        // A copy of what came before is acknowledged and not taken.
+        // A duplicate is acknowledged and discarded.
         if self.got.last() != Some(&name) {
             self.got.push(name);
         }
@@ -71,7 +71,7 @@ impl Client for Queue {
     }
 }
 
-/// A frame on the air: when it began, by whom, and its head.
+/// A frame on the air: its beginning, its sender and its head.
 type Spoken = (Instant, Address, Head);
 
 struct Cell {
@@ -139,7 +139,7 @@ impl Cell {
         lost: &mut impl FnMut(usize, &Head) -> bool,
     ) -> bool {
         let (head, _) = Head::parse(&frame.header).expect("a head of ours");
-        // An ACK never shares the fate of a unit, and is there where it is announced.
+        // An ACK is never sent in the frame of a unit, and follows where it is announced.
         assert!(!(head.unit && head.ack.is_some()), "{head:?}");
         assert!(head.kind != Kind::Ack || head.ack.is_some(), "{head:?}");
         let readable = !lost(self.log.len(), &head);
@@ -172,7 +172,7 @@ fn units_go_both_ways_once_each_and_in_order() {
     assert!(cell.hub.1.is_empty() && cell.stations.iter().all(|(_, above)| above.is_empty()));
     assert_eq!(cell.hub.1.silent, 0);
     assert!(cell.hub.1.useless.is_empty());
-    // What is for one station is of no use to the others, and that is all that is not.
+    // A frame for one station is useless to the others, and no other frame is useless.
     let useless = |above: &Queue| above.useless.iter().all(|it| *it == DropReason::NotForUs);
     assert!(cell.stations.iter().all(|(_, above)| useless(above)));
     assert_eq!(cell.stations[2].1.useless.len(), 5);
@@ -227,7 +227,7 @@ fn a_silent_station_takes_little_of_a_busy_air() {
     cell.run(MS * 480, no_loss);
     assert!(cell.hub.1.has_unit(Address(1)), "it was busy all the time");
     let polls = cell.polls(2);
-    // Every 60 ms, or when the exchange is over that was under way then.
+    // Every 60 ms, or at the end of the exchange in progress.
     assert!((7..=8).contains(&polls.len()), "{polls:?}");
     for pair in polls.windows(2) {
         let pause = pair[1].saturating_since(pair[0]);

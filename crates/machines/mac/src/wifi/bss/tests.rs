@@ -24,7 +24,7 @@ fn millis(n: u64) -> Instant {
     Instant::START + Duration::from_millis(n)
 }
 
-/// Gives a station a frame of access point `from`, heard so strongly, and what it sends then.
+/// Gives a station a frame of access point `from` at this signal; returns the frames it then sends.
 fn hears(
     bss: &mut Bss,
     now: Instant,
@@ -136,7 +136,7 @@ fn the_capabilities_are_those_that_are_configured() {
     assert_eq!(slot, capability::ESS | capability::SHORT_SLOT);
 }
 
-/// An access point with one member, address 1, that says it dozes.
+/// Returns an access point with one member, address 1, in power save mode.
 fn point_with_a_dozing_member() -> Bss {
     let mut config = Config::new(address(9), Phy::G);
     config.role = Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 };
@@ -156,7 +156,7 @@ fn point_with_a_dozing_member() -> Bss {
     point
 }
 
-/// The member says whether it dozes from now on.
+/// Sets the power management mode of the member.
 fn says(point: &mut Bss, dozes: bool) {
     let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, dozes);
     let header = Header { flags, transmitter: address(1), ..Header::new(Kind::Null, address(9)) };
@@ -280,7 +280,7 @@ fn a_member_heeds_only_the_access_point_that_it_deals_with() {
 fn a_member_expects_the_next_beacon_by_the_clock_of_the_access_point() {
     let mut bss = joined();
     let at = millis(400);
-    // Beacons are due every 102.4 ms by that clock; it shows 250 ms.
+    // Beacons are due every 102.4 ms of the TSF timer, which shows 250 ms.
     let body = beacon(b"office", millis(250));
     hears(&mut bss, at, (Kind::Beacon, 2), body, -60.0);
     let wakes = bss.alarm().expect("it listens for the next") - at;
@@ -288,7 +288,7 @@ fn a_member_expects_the_next_beacon_by_the_clock_of_the_access_point() {
     assert!(wakes < Duration::from_micros(57_200), "{wakes}");
 }
 
-/// A member that saves power, has joined access point 2 and said so.
+/// Returns a member in power save mode that is associated with access point 2.
 fn frugal() -> Bss {
     let mut config = Config::new(address(9), Phy::G);
     config.role = Role::Member { ssid: ssid(), power_save: true };

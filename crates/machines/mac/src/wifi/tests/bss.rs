@@ -23,7 +23,7 @@ fn infrastructure(power_save: bool) -> impl Fn(&mut Config) {
     }
 }
 
-/// Packets that station `number` has passed up.
+/// Returns the number of packets that station `number` has passed up.
 fn up(cell: &Cell<Station>, number: usize) -> usize {
     cell.timeline.as_str().matches(&format!(" {number} ^ packet")).count()
 }
@@ -89,12 +89,12 @@ fn what_is_known_to_be_damaged_on_the_first_hop_is_known_to_be_so_on_the_second(
     let timeline = cell.timeline.as_str();
     assert!(timeline.ends_with("2 ^ packet len=988 damaged\n"), "{timeline}");
     assert_eq!([0, 1].map(|station| cell.stations[station].sent()), [1, 1]);
-    // A receiver that accepts no damage is not given any. Whose the damaged frame of the first hop
-    // was, which it hears as well, it cannot know.
+    // A receiver that does not accept damage gets no damaged packet. It also receives the damaged
+    // frame of the first hop, whose addressee is unknown.
     let cell = after_damage(Some(1), false);
     assert_eq!(up(&cell, 2), 0);
     assert_eq!(cell.stations[2].ledger().drops.of(DropReason::FrameCheck), 2);
-    // What the first sender repeats until it is acknowledged comes whole after all.
+    // The first sender retransmits until the ACK, so the packet finally arrives undamaged.
     let cell = after_damage(None, true);
     let given = |line: &&str| line.contains("2 ^");
     let last = cell.timeline.as_str().lines().rfind(given).expect("it came");
@@ -134,7 +134,7 @@ fn a_member_that_saves_power_dozes_and_still_gets_its_packets() {
     // In place of a duration stands the station's number, marked by its two highest bits.
     let count = |word| cell.timeline.as_str().matches(word).count();
     assert_eq!(count("reserves=49153us") + count("reserves=49154us"), count("PsPoll"));
-    // What it has to say itself need not wait for a beacon.
+    // Its own packets need not wait for a beacon.
     let now = cell.now();
     cell.packet(1, kilobyte(9));
     cell.run_until(now + Duration::from_millis(2));
@@ -238,7 +238,7 @@ fn a_radio_that_is_switched_off_hears_nothing() {
     station.handle_input(now, AIR, Input::CarrierIdle);
     assert!(station.drops(DropSite::Receiver, DropReason::Lost) > lost_before);
     assert!(station.dcf.poll_delivery().is_none());
-    // It has not heard the reservation of 16 ms either, and sends what it has at once.
+    // The station has not received the NAV of 16 ms either, and sends its packet at once.
     station.handle_input(now, DEVICE, Input::Frame(kilobyte(2), RxVector::wired(now)));
     let sends = station.poll_transmit(now).is_some();
     let soon = station.poll_timeout().is_some_and(|(at, _)| at < now + Duration::from_millis(1));

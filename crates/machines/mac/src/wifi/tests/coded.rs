@@ -58,7 +58,7 @@ fn what_stays_damaged_loses_its_code_before_it_is_passed_up() {
     assert_eq!(lines(&cell, "packet len=988"), 2);
 }
 
-/// Two stations that combine, of whose first frames these are damaged.
+/// Returns two stations that combine copies; `damaged` selects the first frames to damage.
 fn combining(damaged: &[usize]) -> Cell<Station> {
     let mut cell = cell(2, Phy::G, 1, |config| {
         (config.coding, config.combine) = (Some(Code::NONE), true);
@@ -90,7 +90,7 @@ fn further_parity_follows_a_damaged_frame_in_place_of_a_copy() {
     assert_eq!(kinds.filter(|kind| **kind == PacketEventKind::Combined { copies: 2 }).count(), 1);
 }
 
-/// The second frame on the air is the answer to the first, the fourth that to its parity.
+/// The second frame on the air is the ACK of the first, and the fourth is the ACK of its parity.
 #[test]
 fn parity_is_sent_again_if_its_answer_is_lost_and_then_known_by_its_number() {
     let cell = combining(&[0, 3]);

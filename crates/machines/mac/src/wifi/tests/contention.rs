@@ -7,7 +7,7 @@ use super::*;
 use crate::wifi::access::Access;
 use crate::wifi::{Contention, Rest};
 
-/// A station whose packet has met a busy medium, and its contention once that is idle.
+/// Returns a station whose packet met a busy medium, and its contention once the medium is idle.
 fn contending(seed: u64) -> (Station, Contention, Instant) {
     let mut station = Station::new(Config::new(address(0), Phy::G), address(1), seed);
     let now = Instant::START + Duration::from_millis(1);

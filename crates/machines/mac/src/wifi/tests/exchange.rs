@@ -88,7 +88,7 @@ fn what_everybody_should_hear_is_sent_once_at_a_basic_rate_without_an_answer() {
     windfall_testkit::assert_golden!("dcf/group", cell.timeline.as_str());
 }
 
-/// When station 0 begins to send the packet it is given, after these inputs at microseconds.
+/// Returns when station 0 begins to send its packet, after these inputs at microseconds.
 pub(super) fn begins(inputs: Vec<(u64, windfall_base::Port, Input)>) -> u64 {
     let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
     for (at, port, input) in inputs {
@@ -138,10 +138,10 @@ fn slots_that_passed_idle_are_not_waited_for_again() {
     let mut inputs = vec![carrier(1_000, true), packet, carrier(1_100, false)];
     let slots = (begins(inputs.clone()) - 1_128) / 9;
     assert!((2..16).contains(&slots), "{slots}");
-    // A DIFS and a slot and a half pass, and the medium is busy for 100 µs: one slot is done.
+    // The medium is idle for a DIFS and 1.5 slots, and then busy for 100 µs: one slot is counted.
     inputs.extend([carrier(1_141, true), carrier(1_241, false)]);
     assert_eq!(begins(inputs.clone()), 1_241 + 28 + 9 * (slots - 1));
-    // Within the interframe space none is done, however often it begins.
+    // No slot is counted within the interframe space, however often it begins.
     inputs.extend([carrier(1_260, true), carrier(1_300, false)]);
     assert_eq!(begins(inputs), 1_300 + 28 + 9 * (slots - 1));
 }

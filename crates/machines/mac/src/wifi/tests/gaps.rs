@@ -10,7 +10,8 @@ use super::super::radio::State;
 use super::exchange::begins;
 use super::*;
 
-/// When a station that keeps the extended gap so begins, after the medium fell idle with `heard`.
+/// Returns when a station with this EIFS policy begins to send, after the medium became idle with
+/// `heard`.
 fn begins_after(eifs: EifsPolicy, heard: Option<Input>) -> u64 {
     let config = Config { eifs, ..Config::new(address(0), Phy::G) };
     let mut station = Station::new(config, address(1), 1);
@@ -66,7 +67,7 @@ fn second_begins(heard_from: u64, heard: Input) -> u64 {
 
 #[test]
 fn nothing_is_learned_of_what_overlaps_with_a_frame_of_the_station_itself() {
-    // A CTS that reserves the medium for 5 ms.
+    // A CTS that sets the NAV to 5 ms.
     let overheard =
         Input::Overheard(Overheard { head: [Kind::Cts.code(), 0, 0x88, 0x13], good: true });
     assert!(second_begins(2_001, overheard.clone()) > 9_000);
@@ -227,7 +228,7 @@ fn a_packet_whose_time_is_over_before_its_turn_is_not_sent_and_the_next_one_is()
     assert_eq!(dcf.held(), 1);
 }
 
-/// A station that ends a wait with nothing left to send must not begin by itself later.
+/// A station that ends a wait without another packet must not transmit later.
 #[test]
 fn a_turn_that_no_packet_is_left_for_passes() {
     let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "late");
@@ -266,7 +267,7 @@ fn attempts_are_counted_from_one() {
     assert_eq!(attempts, [1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// A station that has just sent a packet to station 1 and awaits the acknowledgment; and when.
+/// Returns a station that has just sent a packet to station 1 and awaits the ACK, and the time.
 fn awaiting() -> (Station, u64) {
     let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
     let packet = Input::Frame(kilobyte(0), RxVector::wired(micros(1_000)));
@@ -301,7 +302,7 @@ fn slots_after_a_packet_that_is_given_up_count_as_those_after_a_failed_attempt()
     }
 }
 
-/// A frame of 1 kB at 6 Mb/s takes 1.4 ms: one with less time left is not sent.
+/// A frame of 1 kB at 6 Mb/s takes 1.4 ms. With less time left it is not sent.
 //= S3.16
 #[test]
 fn a_packet_that_could_not_arrive_in_time_is_not_sent() {
@@ -332,7 +333,7 @@ fn an_attempt_has_failed_when_something_else_than_the_answer_has_ended() {
     station.handle_input(micros(done + 5), AIR, Input::Overheard(overheard));
     station.handle_input(micros(done + 5), AIR, Input::CarrierIdle);
     assert_eq!(why(&station), Some("attempt"));
-    // Noise that outlasts the time for an answer.
+    // Noise that lasts longer than the timeout of the answer.
     let (mut station, done) = awaiting();
     let (until, _) = station.poll_timeout().expect("it waits");
     station.handle_input(micros(done + 1), AIR, Input::CarrierBusy);

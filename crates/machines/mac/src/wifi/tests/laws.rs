@@ -3,13 +3,13 @@ use windfall_testkit::laws;
 
 use super::*;
 
-/// Frames that a station may meet.
+/// The frames that a station may receive.
 fn frame(stream: &mut windfall_base::Stream) -> Frame {
     let to = address(stream.below(3) as u16);
     frame_to(to, stream)
 }
 
-/// Frames of every kind from station 1 to one address.
+/// Returns frames of every kind from station 1 to one address.
 pub(super) fn frame_to(to: MacAddress, stream: &mut windfall_base::Stream) -> Frame {
     let config = Config::new(address(1), Phy::G);
     let mut frame = packet(vec![1; stream.below(200) as usize], stream.bits());
@@ -28,7 +28,7 @@ pub(super) fn frame_to(to: MacAddress, stream: &mut windfall_base::Stream) -> Fr
     let fragment = stream.below(3) as u8;
     let header = Header { flags, fragment, transmitter: from, ..Header::new(kind, to) };
     if kind.is_management() {
-        // Fields that make sense now and then, and elements that hardly do.
+        // Some fields are valid, and elements rarely are.
         let body: Vec<u8> = (0..stream.below(60)).map(|_| stream.below(3) as u8).collect();
         frame.payload = body.into();
     }

@@ -4,7 +4,7 @@ use windfall_base::Class;
 
 use super::*;
 
-/// A station whose peer is not there, and what it sends in two seconds.
+/// Returns the frames that a station sends in two seconds to an absent peer.
 fn alone(frame: Frame, change: impl Fn(&mut Config)) -> Station {
     let mut cell = cell(2, Phy::G, 2, change);
     cell.stations.truncate(1);
@@ -63,7 +63,7 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
     let more = |job: &mut super::super::pending_packet::PendingPacket| {
         (1..).find(|_| job.fail(20, &config))
     };
-    // Seven requests in a row, or what the owner has asked for in all.
+    // Seven consecutive RTS frames, or the total number of attempts that the owner has set.
     assert_eq!((more(&mut free), more(&mut limited)), (Some(7), Some(5)));
 }
 

@@ -40,7 +40,7 @@ fn responses_use_the_highest_basic_rate_that_is_not_higher() {
 
 #[test]
 fn where_no_basic_rate_fits_responses_use_a_mandatory_one_and_requests_any_basic_one() {
-    // A network that stations of 802.11b could join.
+    // A network that 802.11b stations can join.
     let basic_rates = PhyRate::ALL[..4].to_vec();
     let config = Config { basic_rates, ..Config::new(address(0), Phy::G) };
     for (rate, response, request) in [
@@ -78,7 +78,7 @@ fn requests_and_their_answers_go_at_the_rate_that_is_configured_for_them() {
     assert_eq!(config.check(), Ok(()));
 }
 
-/// The throughput of one saturated sender of kilobyte frames: the time for `count` of them.
+/// Returns the time of `count` frames of 1 kB from one saturated sender.
 fn time_for(count: u64, change: impl Fn(&mut Config) + Copy) -> Duration {
     let mut cell = cell(2, Phy::B, 7, change);
     for tag in 0..count {

@@ -51,7 +51,7 @@ fn frames_of_802_11b_need_no_protection_and_a_group_none_of_rts() {
             config.rate = PhyRate::Cck11;
         };
         assert_eq!(kinds(&slow), ["Data", "Ack"], "{protection:?}");
-        // Nor do those to a station that reads no others.
+        // Frames to a station that reads no OFDM do not need protection either.
         let to_b = |config: &mut Config| {
             config.protection = Some(protection);
             config.without_ofdm = [address(1)].into();
@@ -97,7 +97,7 @@ fn each_rate_control_has_rates_of_802_11b_for_a_station_that_reads_no_others() {
 fn protection_goes_at_rates_that_are_read() {
     let config =
         Config { protection: Some(Protection::CtsToSelf), ..Config::new(address(0), Phy::G) };
-    // Basic rates of OFDM are no use for it.
+    // OFDM basic rates cannot protect.
     assert_eq!(config.request_rate(PhyRate::Ofdm54), PhyRate::Dsss2);
     assert_eq!(config.check(), Ok(()));
     let rts = Config { rts_rate: Some(PhyRate::Ofdm6), ..config.clone() };

@@ -8,7 +8,7 @@ use super::super::radio::State;
 use super::super::rate_control::{ARF, RateControl, RateControlKind, ladder};
 use super::*;
 
-/// A rate control that only this test knows: each attempt goes at the next higher rate.
+/// A rate control that only this test defines: each attempt uses the next higher rate.
 const RISING: RateControlKind = RateControlKind {
     name: "rising",
     help: "The rates from the lowest on, one for each attempt",
@@ -29,7 +29,7 @@ impl RateControl for Rising {
     }
 }
 
-/// The time that a station with this rate control sends to a peer that does not answer.
+/// Returns the air time of a station with this rate control and a peer that does not answer.
 fn time_sending_in_vain(control: RateControlKind) -> Duration {
     let mut cell = cell(2, Phy::G, 2, |config| config.rate_control = control);
     cell.stations.truncate(1);

@@ -2,12 +2,12 @@ use windfall_base::{Check, DropReason};
 
 use super::*;
 
-/// A station whose switch stands so, after a data frame for it with these bits inverted.
+/// Returns a station with this receive switch, after a data frame for it with these bits inverted.
 fn after(accept_damaged: bool, bits: &[u32]) -> (Station, Option<Frame>) {
     heard(accept_damaged, |frame| frame.invert(bits))
 }
 
-/// A station whose switch is `accept_damaged`, after a data frame for it that `air` has changed.
+/// Returns a station with this receive switch, after a data frame for it that `air` has changed.
 fn heard(accept_damaged: bool, air: impl Fn(&mut Frame)) -> (Station, Option<Frame>) {
     let sender = Config::new(address(0), Phy::G);
     let packet = Packet {
@@ -64,7 +64,7 @@ fn a_damaged_address_is_not_ours_in_either_position() {
             let (station, up) = after(accept, &[bit]);
             assert!(up.is_none());
             let drops = station.ledger().drops;
-            // No station can know whose it was, so that it is not said to be another's.
+            // The addressee of a damaged frame is unknown, so the drop reason is not `NotForUs`.
             let damaged = drops.of(DropReason::FrameCheck);
             assert_eq!((damaged, drops.total()), (1, 1), "bit {bit}");
         }

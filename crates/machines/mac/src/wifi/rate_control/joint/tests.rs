@@ -15,7 +15,7 @@ fn attempt(code: Option<Code>) -> Attempt {
     Attempt { number: 1, len: 1532, left: 7, code, ..Attempt::default() }
 }
 
-/// Symbols that the worst block of a frame needs at a rate; `None` beyond any code.
+/// The symbols that the worst block of a frame needs at a rate; `None` if no code suffices.
 type Air = fn(PhyRate, &mut Stream) -> Option<u8>;
 
 /// Sends packets of one attempt each, and returns the share of the last half at each choice, and of
@@ -165,7 +165,7 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
     assert_eq!(joint.signal.dbm(), -88);
     joint.on_outcome(&silence);
     assert_eq!(joint.signal.dbm(), -89);
-    // Below what the lowest rate needs nothing could arrive: it begins again.
+    // The signal is below the need of the lowest rate, so the rate control begins again.
     let lowest = (0..99).map(|_| {
         joint.on_outcome(&silence);
         joint.signal.dbm()
@@ -179,7 +179,7 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
 fn a_packet_with_little_time_goes_by_the_surest_way_and_one_with_too_little_not_at_all() {
     let mut joint = joint(CODED);
     let draw = &mut Stream::new(Seed(3), "joint");
-    // Of the frames at 54 Mb/s seven in ten arrive, of those at 18 Mb/s all.
+    // Seven in ten frames arrive at 54 Mb/s, and all frames at 18 Mb/s.
     let air: Air = |rate, draw| match rate {
         PhyRate::Ofdm54 => draw.chance(Probability::new(0.7).unwrap()).then_some(0),
         _ => (rate <= PhyRate::Ofdm18).then_some(0),
@@ -262,10 +262,10 @@ fn the_need_of_parity_is_learned_from_frames_that_had_enough_and_that_had_too_li
     let presumed = [0.5; CODES];
     let found = record.shares(&presumed, Prior::default(), 1000.0, false).whole;
     for (found, right) in found.iter().zip([0.5, 0.75, 0.75, 1.0, 1.0]) {
-        // The memory of 40 frames has a pattern of four, and one frame is presumed.
+        // The memory of 40 frames has a pattern of four, and the prior counts as one frame.
         assert!((found - right).abs() < 0.06, "{found} for {right}");
     }
-    // Uncoded frames that fail tell nothing of the share that the codes save.
+    // Failed uncoded frames do not change the estimates of codes.
     let before = record.saved[1] / record.tried[1];
     (0..50).for_each(|_| record.record(0, Fate::Damaged, 1000.0, 1.0));
     assert_eq!(record.saved[1] / record.tried[1], before);
@@ -298,7 +298,7 @@ fn twice_the_length_is_damaged_twice_and_missed_once() {
     let [once, twice] = [short, long].map(|it| it.whole[1] / noticed);
     assert!((once * once - twice).abs() < 1e-9 && (once - 0.5).abs() < 0.05, "{once} {twice}");
     assert!((short.whole[1] + short.damaged[1] - noticed).abs() < 1e-9);
-    // What is not known of frames without parity is taken to be as with it.
+    // Without data on frames without parity, the share of frames with parity is used.
     assert!(
         (record.missed(false, Prior::default()) - record.missed(true, Prior::default())).abs()
             < 1e-9
