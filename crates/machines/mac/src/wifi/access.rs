@@ -22,7 +22,7 @@ pub(super) struct Access {
     slot: Duration,
     difs: Duration,
     eifs: Duration,
-    /// The time from the end of a PS-Poll to that of its acknowledgement.
+    /// The time from the end of a PS-Poll to the end of its acknowledgement.
     poll_answer: Duration,
     /// The carrier of another station is sensed.
     busy: bool,

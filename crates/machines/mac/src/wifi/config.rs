@@ -14,6 +14,8 @@ use windfall_wire_link::ieee80211::{Code, MacAddress, Phy, PhyRate, Timing, snap
 use super::rate_control::{self, RateControlKind, Setup};
 
 /// The threshold that switches RTS/CTS or fragmentation off: no frame is longer.
+///
+/// The value is 2347, the default of dot11RTSThreshold.
 pub const NO_THRESHOLD: usize = DATA_HEADER + MAX_BODY + FCS_LEN + 15;
 /// The smallest fragmentation threshold that the standard allows, in bytes of the whole frame.
 pub const LEAST_FRAGMENT: usize = 256;
