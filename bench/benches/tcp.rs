@@ -55,12 +55,11 @@ struct Ours {
 
 impl Ours {
     fn new() -> Self {
-        let config = TcpConfig {
-            send_buffer: BUFFER.into(),
-            receive_buffer: BUFFER.into(),
-            time_wait: Duration::ZERO,
-            ..TcpConfig::new_reno()
-        };
+        let config = TcpConfig::new_reno().with(|it| {
+            it.send_buffer = BUFFER.into();
+            it.receive_buffer = BUFFER.into();
+            it.time_wait = Duration::ZERO;
+        });
         let config = Arc::new(config);
         let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(Seed(1), name, Lookup::Hashed));
         let far = "10.0.0.2:80".parse().expect("an address");

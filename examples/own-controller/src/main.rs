@@ -108,7 +108,7 @@ impl Wire {
 
 /// Sends [`BYTES`] under this control; returns the time that it took and the segments dropped.
 fn transfer(control: CongestionControl) -> Result<(Duration, usize), Box<dyn Error>> {
-    let config = Arc::new(TcpConfig { congestion_control: control, ..TcpConfig::default() });
+    let config = Arc::new(TcpConfig::default().with(|it| it.congestion_control = control));
     let (near, far): (SocketAddr, SocketAddr) = ("10.0.0.1:0".parse()?, "10.0.0.2:80".parse()?);
     let mut ends = ["near", "far"].map(|name| TcpEndpoint::new(Seed(1), name, Lookup::Hashed));
     let mut wires = [Wire::default(), Wire::default()];

@@ -24,17 +24,17 @@ pub(super) fn config_of(choice: u8) -> TcpConfig {
         0 => Corruption::default(),
         n => Corruption::on(modes[usize::from(n) - 1]),
     };
-    TcpConfig {
-        sack: bit(0),
-        timestamps: bit(1),
-        ecn: bit(2),
-        accurate_ecn: bit(2) && bit(4),
-        window_scale: bit(3),
-        fast_open: bit(4),
-        congestion_control: if bit(5) { CongestionControl::RENO } else { CongestionControl::CUBIC },
-        corruption,
-        ..TcpConfig::default()
-    }
+    TcpConfig::default().with(|it| {
+        it.sack = bit(0);
+        it.timestamps = bit(1);
+        it.ecn = bit(2);
+        it.accurate_ecn = bit(2) && bit(4);
+        it.window_scale = bit(3);
+        it.fast_open = bit(4);
+        it.congestion_control =
+            if bit(5) { CongestionControl::RENO } else { CongestionControl::CUBIC };
+        it.corruption = corruption;
+    })
 }
 
 /// The endpoint's numbers as its peers know them.
@@ -130,11 +130,10 @@ impl Subject {
 /// Eight bytes are a step: a segment, a wish of the application, or time that passes.
 pub fn tcp_state(bytes: &[u8]) {
     let Some((&choice, steps)) = bytes.split_first() else { return };
-    let config = TcpConfig {
-        send_buffer: BUFFER.into(),
-        receive_buffer: BUFFER.into(),
-        ..config_of(choice)
-    };
+    let config = config_of(choice).with(|it| {
+        it.send_buffer = BUFFER.into();
+        it.receive_buffer = BUFFER.into();
+    });
     let config = Arc::new(config);
     let [own, other] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().expect("an address"));
     let mut tcp = TcpEndpoint::new(Seed(0), "fuzz", Lookup::Hashed);

@@ -12,8 +12,8 @@ const LONG: Duration = Duration::from_secs(20);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_directions_at_once_and_more_than_the_buffers_hold() -> Result<(), SapError> {
     // A buffer of 32 messages, so that senders wait for room.
-    let config = SapConfig { send_buffer: 32_000, ..SapConfig::standard() };
-    let options = SapOptions { config, ..SapOptions::default() };
+    let config = SapConfig::standard().with(|it| it.send_buffer = 32_000);
+    let options = SapOptions::default().with(|it| it.config = config);
     let listener = AsyncSapListener::bind("127.0.0.1:0".parse().expect("an address"), options)?;
     let here = connect(listener.local_addr()?, options).await?;
     let (there, _) = timeout(LONG, listener.accept()).await.expect("it connected")?;

@@ -72,6 +72,7 @@ fn errno_of(error: &SapError, ended: Option<CloseReason>) -> c_int {
             Some(CloseReason::Violation) => libc::EPROTO,
             Some(CloseReason::NoAnswer | CloseReason::TimedOut) | None => libc::ETIMEDOUT,
         },
+        _ => libc::EIO,
     }
 }
 

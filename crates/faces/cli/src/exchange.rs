@@ -152,7 +152,11 @@ impl SapTransport {
         };
         let carrier = Some(self.carrier.unwrap_or(Carrier::Udp));
         let key = KeyChoice::key(self.key).map_err(CliError::usage)?;
-        Ok(SapOptions { config: SapConfig::of(profile), carrier, key })
+        Ok(SapOptions::default().with(|it| {
+            it.config = SapConfig::of(profile);
+            it.carrier = carrier;
+            it.key = key;
+        }))
     }
 }
 

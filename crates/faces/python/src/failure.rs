@@ -37,8 +37,9 @@ pub(crate) fn raise(error: SapError) -> PyErr {
             | CloseReason::ClosedByPeer
             | CloseReason::Violation => PyConnectionError::new_err(text),
         },
-        SapError::Check => PyRuntimeError::new_err(text),
         SapError::TimedOut | SapError::Unfinished { .. } => PyTimeoutError::new_err(text),
+        // A check of the caller failed, or a later version has another kind of error.
+        _ => PyRuntimeError::new_err(text),
     }
 }
 

@@ -28,7 +28,11 @@ fn options(key: Option<&[u8]>, profile: &str, carrier: &str) -> PyResult<SapOpti
         .parse::<Carrier>()
         .map(Some)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(SapOptions { config, carrier, key })
+    Ok(SapOptions::default().with(|it| {
+        it.config = config;
+        it.carrier = carrier;
+        it.key = key;
+    }))
 }
 
 /// A connection and the address of its peer.

@@ -2,6 +2,7 @@
 
 /// Why a link cannot be as it was asked for, or cannot take a packet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimError {
     /// A setting makes no sense; the text names the value and the fix.
     #[error("{0}")]

@@ -32,6 +32,7 @@ impl SimEnd {
 
 /// A packet that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SimDelivery {
     /// The time at which it arrived, from the start of the link.
     pub at: Duration,
@@ -45,6 +46,7 @@ pub struct SimDelivery {
 
 /// The fates of the packets that one end has sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SimCounts {
     /// Packets that were sent.
     pub sent: u64,

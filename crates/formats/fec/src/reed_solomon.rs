@@ -39,6 +39,7 @@ impl Parameters {
 
 /// Why there is no such code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CodeError {
     /// The polynomial gives no field.
     #[error(transparent)]
@@ -53,6 +54,7 @@ pub enum CodeError {
 
 /// Why a block cannot be one of this code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BlockError {
     /// The block is too short or too long.
     #[error(
@@ -77,6 +79,7 @@ pub enum BlockError {
 
 /// The corrections made in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Corrected {
     /// The wrong symbols at places that were not given as erasures.
     pub errors: usize,
@@ -86,6 +89,7 @@ pub struct Corrected {
 
 /// The block could not be corrected; its bytes are as they were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Uncorrectable {
     /// The damage exceeds what the code can correct.
     #[error("more symbols are wrong than the parity can correct")]

@@ -117,6 +117,7 @@ pub struct RlpFrame {
 
 /// Why octets are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RlpError {
     /// They are not as many as a frame has.
     #[error("{0} octets instead of {RLP_FRAME_LEN}")]

@@ -2,6 +2,7 @@
 
 /// A fault of a header: names the place and the value found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// The bytes end before the header does.
     #[error("{header}: {have} bytes are too few, {need} are needed")]

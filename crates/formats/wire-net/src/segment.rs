@@ -52,6 +52,7 @@ pub enum OffloadKind {
 
 /// An illegal description, or a segment that contradicts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SegmentError {
     /// A kind of cutting that was never asked for.
     #[error("segments of kind {0:#04x} were not asked for")]

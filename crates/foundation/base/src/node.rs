@@ -73,6 +73,7 @@ const _: () = assert!(size_of::<Input>() <= 96, "an input is too large");
 
 /// The stage at which a reception failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// A preamble was heard, but no header that made sense.
     Header,

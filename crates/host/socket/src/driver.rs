@@ -512,11 +512,8 @@ impl Core {
                     status.writable.raise();
                     continue;
                 }
-                SapEvent::Accepted { .. }
-                | SapEvent::Displaced
-                | SapEvent::PathSize
-                | SapEvent::Answered
-                | SapEvent::Moved { .. } => continue,
+                // The others change nothing that a caller waits for.
+                _ => continue,
             }
             status.readable.raise();
             if status.closed.is_some() {

@@ -7,6 +7,7 @@ use windfall_sap::{CloseReason, SapSendError, Undelivered};
 
 /// The error of a call on a SAP socket.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SapError {
     /// The operating system reports an error.
     #[error("{what}: {source}")]
@@ -53,6 +54,7 @@ pub enum SapError {
 
 /// The reason for which a wait for the end of a direction was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum UnfinishedReason {
     /// The connection has ended.
     Closed(CloseReason),

@@ -47,6 +47,7 @@ pub struct UdpLiteDatagram<'a> {
 
 /// A datagram that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceivedDatagram {
     /// The address of the sender.
     pub from: SocketAddr,

@@ -25,6 +25,7 @@ pub enum FrameFate {
 
 /// Why a receiver made no frame of a radio signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Missed {
     /// The preamble was too weak, or too much was in the air.
     Preamble,

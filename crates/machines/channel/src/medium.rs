@@ -22,6 +22,7 @@ use windfall_files::traces::error_trace::BitOrder;
 
 /// The configuration of a medium.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum MediumConfig {
     /// Two ports, each with a line of its own to the other.
     Pipe(Box<PipeMediumConfig>),

@@ -17,6 +17,7 @@ pub struct Calibration {
 
 /// Why a model cannot be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CalibrationError {
     /// The model has no battery, or a lifetime or a run has no length.
     #[error("a lifetime says something of a battery, a run and a time above zero only")]

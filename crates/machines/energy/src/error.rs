@@ -9,6 +9,7 @@ pub(crate) const MOST_WATT_HOURS: f64 = 1e9;
 
 /// An energy model that makes no sense.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EnergyError {
     /// A current, a power or a cost below zero, beyond what anything draws, or not a number.
     #[error("{key} is {value}: what is drawn is a number from 0 to {MOST_DRAWN}")]

@@ -149,6 +149,7 @@ pub struct EndConfig {
 
 /// A fault of the configuration, for which a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// A link names a station that does not exist.
     #[error("link \"{link}\" ends at station {station}, and there are {stations}")]

@@ -58,6 +58,7 @@ pub fn power_factor_for(error_rate: f64) -> Option<f64> {
 
 /// Why a reservation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// The power factor is invalid.
     #[error("power factor {0}: it must be 1 (100 %) or more")]

@@ -15,6 +15,7 @@ pub struct FlowConfig {
 
 /// Why a flow cannot be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FlowError {
     /// The weight is zero, negative, infinite, or none.
     #[error("weight {0}: it must be a number above 0")]

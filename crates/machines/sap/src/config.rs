@@ -19,6 +19,7 @@ pub enum Profile {
 
 /// Parameters of an endpoint. Sizes are bytes of SAP datagrams, header included.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SapConfig {
     /// The profile that these values come from.
     pub profile: Profile,
@@ -100,6 +101,15 @@ pub struct SapConfig {
 }
 
 impl SapConfig {
+    /// Returns the configuration with what `change` sets.
+    ///
+    /// Other crates cannot write out all fields, because later versions may have more.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns the standard profile.
     #[must_use]
     pub const fn standard() -> Self {

@@ -37,6 +37,7 @@ pub(crate) const LONGEST_FRAME: usize = 2304;
 
 /// A datagram to send: the payload of a UDP-Lite datagram, in consecutive slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutgoingDatagram {
     /// The destination of the datagram.
     pub to: SocketAddr,

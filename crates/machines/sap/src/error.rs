@@ -4,6 +4,7 @@ use windfall_wire_net::sap::Reason;
 
 /// The reason for which a message was rejected; the connection stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SapSendError {
     /// The connection does not exist or has ended.
     #[error("the connection is not open")]

@@ -6,6 +6,7 @@ use crate::error::CloseReason;
 
 /// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SapEvent {
     /// The peer has accepted the connection.
     Connected,
@@ -45,6 +46,7 @@ pub enum SapEvent {
 /// Messages that have not reached the peer as far as is known: precise ones without
 /// acknowledgement, and approximate ones that were not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Undelivered {
     /// The number of messages.
     pub messages: u64,
@@ -54,6 +56,7 @@ pub struct Undelivered {
 
 /// The reason for which a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Dropped {
     /// The header is damaged, or it is no SAP datagram.
     Header,

@@ -26,7 +26,7 @@ static COUNTING: Counting = Counting(AtomicUsize::new(0));
 #[test]
 fn both_ends_take_the_controller_of_their_configuration() {
     let controller = CongestionControl::new(&COUNTING);
-    let config = SapConfig { controller, ..SapConfig::standard() };
+    let config = SapConfig::standard().with(|it| it.controller = controller);
     assert_ne!(config, SapConfig::standard());
     let addresses = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 4000)));
     let mut ends = [1, 2].map(|key| SapEndpoint::new(config, Secret::new([key; 32])));

@@ -288,7 +288,7 @@ struct Crowd {
 impl Crowd {
     fn new(memory_total: usize) -> Self {
         let now = Instant::START + Duration::from_secs(100);
-        let config = SapConfig { memory_total, ..SapConfig::standard() };
+        let config = SapConfig::standard().with(|it| it.memory_total = memory_total);
         let mut end = SapEndpoint::new(config, Secret::new([7; 32]));
         end.listen(true);
         Self { end, now, before: heap(), sent: 0 }

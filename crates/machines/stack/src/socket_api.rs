@@ -172,6 +172,7 @@ pub enum SocketEvent {
 
 /// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SocketError {
     /// Another socket has the address.
     #[error("the address is in use")]

@@ -9,6 +9,7 @@ use crate::rtt::{TickEstimation, TimeoutConfig};
 
 /// The configuration of a connection; the table in `docs/tcp.md` lists every setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TcpConfig {
     /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
     //= S2.12
@@ -144,6 +145,15 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
+    /// Returns the configuration with what `change` sets.
+    ///
+    /// Other crates cannot write out all fields, because later versions may have more.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns the default without later extensions: the base of the TCPs of the papers.
     fn classic() -> Self {
         Self {
@@ -412,6 +422,7 @@ pub(crate) const SHARE: usize = 16 << 10;
 //= S2.3
 //= S2.8
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Paws {
     /// H1, H2, H3: before header prediction, for every segment.
     BeforePrediction,
@@ -462,6 +473,7 @@ impl Default for AckPolicy {
 
 /// Algorithms of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LossRecovery {
     /// Fast recovery ends with the first new acknowledgment (RFC 2001).
     Net3,
@@ -521,6 +533,7 @@ impl Corruption {
 
 /// The damaged segments that a notification may name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotificationMode {
     /// The next expected one alone, by the acknowledgment number.
     #[default]
@@ -534,6 +547,7 @@ pub enum NotificationMode {
 
 /// Reactions of the sender to a notification (S4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reaction {
     /// Nothing: corruption is not congestion.
     Ignore,

@@ -82,6 +82,7 @@ pub enum TcpState {
 
 /// The options that both ends agreed on in their SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NegotiatedOptions {
     /// Timestamps in every segment (RFC 7323).
     pub timestamps: bool,

@@ -73,6 +73,7 @@ impl Listener {
 
 /// The treatment of a SYN when too many connections are half open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Overflow {
     /// It is dropped.
     Drop,
@@ -82,6 +83,7 @@ pub enum Overflow {
 
 /// Why a connection cannot be opened or a port not be listened on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// One address is IPv4, the other IPv6.
     #[error("{local} and {remote} are not of one family")]

@@ -2,6 +2,7 @@
 
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TcpEvent {
     /// Both ends are synchronised.
     Connected,
@@ -36,6 +37,7 @@ pub enum TcpError {
 
 /// Why an operation on a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UseError {
     /// No connection has this name; it was released.
     #[error("no such connection")]

@@ -37,6 +37,7 @@ impl ConnectionKey {
 
 /// Ways to find a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Lookup {
     /// A list, and a memory of the last connection found, as in 4.3BSD.
     OneEntry,

@@ -21,6 +21,7 @@ pub struct TimeoutConfig {
 /// Ways to estimate the round trip in whole ticks, in fixed point (S3.15).
 //= S3.15
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TickEstimation {
     /// None: the exact estimate of RFC 6298.
     #[default]

@@ -409,7 +409,7 @@ fn write(world: &mut World, call: &Call, progress: &mut Progress) -> Attempt {
     let taken = match world.machine.tcp.write_bytes(id, bytes) {
         Ok(taken) => taken,
         Err(UseError::Over(error)) => return Ok(fail_once(world, fd, error, "EPIPE")),
-        Err(UseError::Finished | UseError::Unknown) => return Ok(Step::failure("EPIPE")),
+        Err(_) => return Ok(Step::failure("EPIPE")),
     };
     if ends_record && progress.written + taken == len {
         let _ = world.machine.tcp.end_record(id);

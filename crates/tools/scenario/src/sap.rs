@@ -90,15 +90,17 @@ pub(crate) fn sender(app: &App, to: SocketAddr, (mtu, number): (usize, u64)) -> 
 fn config(profile: Profile, mtu: usize, size: usize) -> SapConfig {
     let config = SapConfig::of(profile);
     match profile {
-        Profile::Standard => SapConfig {
-            base_datagram: config.base_datagram.min(mtu),
-            max_datagram: config.max_datagram.min(mtu),
-            ..config
-        },
+        Profile::Standard => config.with(|it| {
+            it.base_datagram = config.base_datagram.min(mtu);
+            it.max_datagram = config.max_datagram.min(mtu);
+        }),
         // Its datagrams have the size of a message, whatever the path carries.
         Profile::Paper => {
             let max_datagram = config.max_datagram + size.saturating_sub(SIZE as usize);
-            SapConfig { base_datagram: max_datagram, max_datagram, ..config }
+            config.with(|it| {
+                it.base_datagram = max_datagram;
+                it.max_datagram = max_datagram;
+            })
         }
     }
 }

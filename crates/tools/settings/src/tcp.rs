@@ -78,13 +78,12 @@ impl TcpPreset {
         match self {
             Self::Cubic => TcpConfig::default(),
             Self::Sack => TcpConfig::new_reno(),
-            Self::NewReno => TcpConfig { sack: false, ..TcpConfig::new_reno() },
-            Self::Reno => TcpConfig {
-                sack: false,
-                loss_recovery: LossRecovery::Net3,
-                limited_transmit: false,
-                ..TcpConfig::new_reno()
-            },
+            Self::NewReno => TcpConfig::new_reno().with(|it| it.sack = false),
+            Self::Reno => TcpConfig::new_reno().with(|it| {
+                it.sack = false;
+                it.loss_recovery = LossRecovery::Net3;
+                it.limited_transmit = false;
+            }),
             Self::Net3Reno => TcpConfig::net3_reno(),
             Self::NetBsd => TcpConfig::netbsd_1_2(),
             Self::EnergySaving => TcpConfig::energy_saving(),
@@ -130,6 +129,7 @@ impl From<TcpPreset> for TcpSettings {
 
 /// A setting that does not exist or has no such value: names it, and lists what there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TcpSettingsError {
     /// A word without `=` that names no preset.
     #[error("\"{word}\" is no preset of TCP settings: {fix}")]

@@ -34,6 +34,7 @@ pub struct CapturedPacket {
 
 /// Why a file is not a capture that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// It begins neither as pcapng does nor as the older pcap.
     #[error(

@@ -17,6 +17,7 @@ pub const BIT: u128 = 1_000_000_000;
 
 /// A text that is no rate trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RateTraceError {
     /// A line is not what the format wants.
     #[error(transparent)]

@@ -29,6 +29,7 @@ pub type OptionBytes = ArrayVec<u8, MAX_OPTIONS>;
 
 /// One fault of the option area: names the place and the value found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OptionError {
     /// The area ends where the length of the option belongs.
     #[error("TCP option {kind}: no length at byte {at} of the options")]

@@ -108,8 +108,8 @@ fn relay(
 fn pair(
     loses: impl Fn(usize, bool) -> bool + Send + 'static,
 ) -> (SapSocket, SapSocket, Arc<AtomicUsize>) {
-    let config = SapConfig { max_datagram: DATAGRAM, ..SapConfig::default() };
-    let options = SapOptions { config, ..SapOptions::default() };
+    let config = SapConfig::default().with(|it| it.max_datagram = DATAGRAM);
+    let options = SapOptions::default().with(|it| it.config = config);
     let listener: SapListener = options.listen("127.0.0.1:0").expect("a free port");
     let (at, count) = relay(listener.local_addr().expect("bound"), loses);
     let client = options.connect(at).expect("it listens");
@@ -198,7 +198,7 @@ fn a_piece_that_is_given_up_is_followed_by_an_end() {
 
 #[test]
 fn the_paper_profile_ends_at_once() {
-    let options = SapOptions { config: SapConfig::paper(), ..SapOptions::default() };
+    let options = SapOptions::default().with(|it| it.config = SapConfig::paper());
     let listener = options.listen("127.0.0.1:0").expect("a free port");
     let client = options.connect(listener.local_addr().expect("bound")).expect("it listens");
     let (server, _) = listener.accept().expect("it connected");

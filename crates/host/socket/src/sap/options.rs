@@ -23,6 +23,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 
 /// Options of a new socket.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct SapOptions {
     /// The profile and its parameters.
     pub config: SapConfig,
@@ -34,6 +35,15 @@ pub struct SapOptions {
 }
 
 impl SapOptions {
+    /// Returns the options with what `change` sets.
+    ///
+    /// Other crates cannot write out all fields, because later versions may have more.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns the options of the paper profile over UDP.
     #[must_use]
     pub fn paper() -> Self {

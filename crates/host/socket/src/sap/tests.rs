@@ -207,7 +207,7 @@ fn a_ping_that_precedes_the_listener_is_accepted() {
 
 #[test]
 fn a_connect_without_an_answer_times_out() {
-    let config = SapConfig { connect_timeout: Duration::from_millis(200), ..SapConfig::standard() };
+    let config = SapConfig::standard().with(|it| it.connect_timeout = Duration::from_millis(200));
     let quiet = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let to = quiet.local_addr().expect("bound");
     let error =
@@ -403,7 +403,7 @@ fn invalid_input_is_reported_and_the_socket_stays_usable() {
 
 /// Returns two sockets, of which the accepting one has room for some messages of 1000 bytes.
 fn narrow_pair() -> (SapSocket, SapSocket) {
-    let config = SapConfig { receive_buffer: 20_000, ..SapConfig::standard() };
+    let config = SapConfig::standard().with(|it| it.receive_buffer = 20_000);
     let listener =
         SapOptions { config, ..SapOptions::default() }.listen("127.0.0.1:0").expect("free");
     let here = SapSocket::connect(listener.local_addr().expect("bound")).expect("it listens");
@@ -544,7 +544,7 @@ fn a_closed_port_is_reported_at_once() {
     let taken = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let to = taken.local_addr().expect("bound");
     drop(taken);
-    let config = SapConfig { connect_timeout: Duration::from_secs(600), ..SapConfig::standard() };
+    let config = SapConfig::standard().with(|it| it.connect_timeout = Duration::from_secs(600));
     let options = SapOptions { config, ..SapOptions::default() };
     let closed = "no program receives at the peer's port";
     assert_eq!(options.connect(to).err().expect("closed").to_string(), closed);

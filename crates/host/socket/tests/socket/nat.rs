@@ -79,7 +79,7 @@ fn cross(name: &str, key: Option<SharedKey>) {
 
 /// Returns each message, and before it the client's address as it is seen here.
 fn serve(key: Option<SharedKey>) {
-    let options = windfall_socket::SapOptions { key, ..Default::default() };
+    let options = windfall_socket::SapOptions::default().with(|it| it.key = key);
     let listener: SapListener = options.listen(SERVER).expect("a free port");
     let (socket, _) = listener.accept().expect("it connects");
     while let Ok(Some(message)) = socket.recv() {
@@ -91,7 +91,7 @@ fn serve(key: Option<SharedKey>) {
 }
 
 fn connect(key: Option<SharedKey>) -> Result<SapSocket, SapError> {
-    let options = windfall_socket::SapOptions { key, ..Default::default() };
+    let options = windfall_socket::SapOptions::default().with(|it| it.key = key);
     options.connect(SERVER)
 }
 

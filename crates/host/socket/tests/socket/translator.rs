@@ -40,7 +40,7 @@ fn translate(inside: &UdpSocket, server: SocketAddr, ended: &AtomicBool, change_
 }
 
 fn cross(key: Option<SharedKey>) {
-    let options = SapOptions { key, ..SapOptions::default() };
+    let options = SapOptions::default().with(|it| it.key = key);
     let listener = options.listen("127.0.0.1:0").expect("a free port");
     let server = listener.local_addr().expect("bound");
     let inside = UdpSocket::bind("127.0.0.1:0").expect("a free port");

@@ -20,7 +20,7 @@ fn address(end: usize) -> SocketAddr {
 }
 
 fn sender(mode: Mode, bytes: u64) -> SapSenderConfig {
-    let sap = SapConfig { max_datagram: 1_472, ..SapConfig::standard() };
+    let sap = SapConfig::standard().with(|it| it.max_datagram = 1_472);
     SapSenderConfig {
         to: address(1),
         sap,
@@ -194,7 +194,7 @@ fn a_peer_that_does_not_answer_is_a_failure() {
 #[test]
 fn what_a_link_that_falls_silent_leaves_behind_is_counted() {
     let config = SapSenderConfig {
-        sap: SapConfig { idle_timeout: Duration::from_secs(5), ..SapConfig::standard() },
+        sap: SapConfig::standard().with(|it| it.idle_timeout = Duration::from_secs(5)),
         pace: every(100),
         ..sender(Mode::Precise, 100_000)
     };

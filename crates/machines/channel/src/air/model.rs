@@ -20,6 +20,7 @@ use super::{FrameDamage, Target};
 
 /// One thing that the air does.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Model {
     /// Each frame is lost with this probability, independently of the others.
     Loss(Probability),

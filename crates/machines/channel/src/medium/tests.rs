@@ -36,7 +36,7 @@ fn line(at: Instant, port: Port, input: &Input) -> String {
         Input::CarrierBusy => "busy".to_owned(),
         Input::CarrierIdle => "idle".to_owned(),
         Input::ReceptionFailed(Failure::Header) => "failed".to_owned(),
-        Input::ReceptionFailed(Failure::Noise) => "noise".to_owned(),
+        Input::ReceptionFailed(_) => "noise".to_owned(),
         Input::Overheard(_) => "overheard".to_owned(),
         Input::TransmissionDone => "done".to_owned(),
         Input::CarrierPassed(time) => format!("passed {time}"),

@@ -11,6 +11,7 @@ use crate::fate::FrameFate;
 
 /// The stations that hear each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hearing {
     /// Everybody hears everybody.
     #[default]

@@ -59,6 +59,7 @@ pub struct RadioStation {
 
 /// The signals that make the medium busy to a receiver below the energy threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CarrierSense {
     /// A preamble that was detected, until its frame ends, whether or not the frame can be read: a
     /// receiver whose gain control has settled on a signal notices when the signal falls.
@@ -123,6 +124,7 @@ impl Thresholds {
 
 /// The error model that decides whether bits arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Errors {
     /// Formulas decide whether a frame as a whole arrives ([`windfall_phy::formula`]). The wrong
     /// bits are unknown, so a damaged frame is lost.

@@ -404,6 +404,7 @@ impl Config {
 
 /// Why a station cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The PHY has no such rate.
     #[error("{phy:?} has no rate of {rate}: choose 1, 2, 5.5 or 11 Mb/s, or use 802.11g")]

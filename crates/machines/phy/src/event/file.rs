@@ -26,6 +26,7 @@ const LONGEST: u64 = 64 << 20;
 
 /// The bytes are no tables of error events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// Not such a file, or one that was damaged.
     #[error("no tables of error events: make them with `make tables`")]

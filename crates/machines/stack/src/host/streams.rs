@@ -91,7 +91,7 @@ impl Streams {
     fn config_for(&self, mtu: usize, local: IpAddr) -> Arc<TcpConfig> {
         let headers = if local.is_ipv4() { 40 } else { 60 };
         let most = mtu.saturating_sub(headers).min(usize::from(u16::MAX)) as u16;
-        Arc::new(TcpConfig { mss: self.config.mss.min(most), ..self.config.clone() })
+        Arc::new(self.config.clone().with(|it| it.mss = self.config.mss.min(most)))
     }
 
     pub(super) fn holds(&self, name: Name) -> bool {
@@ -141,7 +141,7 @@ impl Streams {
         let config = self.config_for(mtu, local.ip());
         let id = self.tcp.connect(now, local, to, config).map_err(|error| match error {
             OpenError::Family { .. } => SocketError::Unreachable,
-            OpenError::InUse(_) | OpenError::NoPort(_) => SocketError::AddressInUse,
+            _ => SocketError::AddressInUse,
         })?;
         self.names.insert(id, name);
         self.sockets.insert(name, Stream::open(id));
@@ -320,7 +320,6 @@ impl Streams {
         let (app, socket) = name;
         let told = match event {
             TcpEvent::Connected => SocketEvent::Connected { socket },
-            TcpEvent::Accepted => return,
             TcpEvent::Readable if self.held(name).is_some() => return,
             TcpEvent::Readable => return self.hand_up(id, name),
             TcpEvent::Writable => return self.push(name),
@@ -337,6 +336,8 @@ impl Streams {
                 };
                 SocketEvent::Failed { socket, error }
             }
+            // An application is told of no others.
+            _ => return,
         };
         let is_over = matches!(told, SocketEvent::Closed { .. } | SocketEvent::Failed { .. });
         match self.held(name) {

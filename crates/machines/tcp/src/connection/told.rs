@@ -19,6 +19,7 @@ pub enum SendPhase {
 
 /// The counts of data in flight, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SendFlight {
     /// Sent and not acknowledged.
     pub outstanding: u64,

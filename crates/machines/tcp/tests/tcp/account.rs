@@ -124,7 +124,10 @@ fn steps(pair: &Pair, end: usize) -> String {
 
 /// Opens and sends three segments, of which the second may be lost; returns the steps.
 fn small_exchange(config: &TcpConfig, loses: bool) -> [String; 2] {
-    let mut pair = Pair::with(TcpConfig { mss: 1_000, nagle: false, ..config.clone() });
+    let mut pair = Pair::with(config.clone().with(|it| {
+        it.mss = 1_000;
+        it.nagle = false;
+    }));
     let mut count = 0;
     pair.fate = Box::new(move |seen| {
         count += u64::from(seen.from == NEAR && seen.is_data());
@@ -142,7 +145,7 @@ fn small_exchange(config: &TcpConfig, loses: bool) -> [String; 2] {
 fn every_step_of_a_small_exchange_is_counted() {
     //= S2.6
     //= S2.7
-    let plain = TcpConfig { timestamps: false, ..TcpConfig::new_reno() };
+    let plain = TcpConfig::new_reno().with(|it| it.timestamps = false);
     let [near, far] = small_exchange(&plain, false);
     // Two acknowledgments: of the first two segments at once, of the third after a while.
     assert_eq!(
@@ -182,7 +185,7 @@ fn what_is_written_in_pieces_is_copied_and_counted() {
 #[test]
 fn what_arrives_in_small_pieces_is_copied_and_counted() {
     for prediction in [true, false] {
-        let mut pair = Pair::with(TcpConfig { prediction, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| it.prediction = prediction));
         pair.send(NEAR, 100).run_for(ms(100));
         assert_eq!(pair.connection(FAR).operations().copied_bytes, 100, "{prediction}");
     }
@@ -192,8 +195,10 @@ fn what_arrives_in_small_pieces_is_copied_and_counted() {
 fn every_segment_sent_has_a_header_and_every_acknowledgment_arrives() {
     //= S2.7
     for template in [true, false] {
-        let mut pair =
-            Pair::with(TcpConfig { template, timestamps: false, ..TcpConfig::new_reno() });
+        let mut pair = Pair::with(TcpConfig::new_reno().with(|it| {
+            it.template = template;
+            it.timestamps = false;
+        }));
         pair.transfer(100_000, Duration::from_secs(10));
         pair.run_for(ms(200));
         // A reset, too, where one end gives up.
@@ -228,7 +233,10 @@ fn as_many_sack_blocks_as_fit_beside_the_other_options() {
     //= S2.5
     // Forty bytes of options: RFC 2018, section 3.
     for (timestamps, most) in [(true, 3), (false, 4)] {
-        let mut pair = Pair::with(TcpConfig { timestamps, nagle: false, ..TcpConfig::new_reno() });
+        let mut pair = Pair::with(TcpConfig::new_reno().with(|it| {
+            it.timestamps = timestamps;
+            it.nagle = false;
+        }));
         let mut count = 0;
         pair.fate = Box::new(move |seen| {
             let data = seen.from == NEAR && seen.is_data();
@@ -256,9 +264,12 @@ fn a_connection_that_never_spoke_ends_in_silence() {
 fn a_third_of_the_buffer_must_be_free_before_the_writer_is_called() {
     for (acked, called) in [(500, false), (1_000, true)] {
         let each = AckPolicy::EverySegments { segments: 1, delay: ms(40), tick: Duration::ZERO };
-        let far = TcpConfig { acks: each, ..TcpConfig::new_reno() };
-        let near =
-            TcpConfig { mss: 500, send_buffer: 3_000.into(), timestamps: false, ..far.clone() };
+        let far = TcpConfig::new_reno().with(|it| it.acks = each);
+        let near = far.clone().with(|it| {
+            it.mss = 500;
+            it.send_buffer = 3_000.into();
+            it.timestamps = false;
+        });
         let mut pair = Pair::established(near, far);
         // What acknowledges more is lost.
         pair.fate = Box::new(move |seen| Fate {

@@ -98,36 +98,35 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     (any::<[bool; 17]>(), pace, any_acks(), paws, mss, buffer(), receive_buffer).prop_map(
         |(on, pace, acks, paws, mss, send_buffer, receive_buffer)| {
             let (congestion_control, loss_recovery, burst, initial_window, timeout) = pace;
-            TcpConfig {
-                timestamps: on[0],
-                window_scale: on[1],
-                sack: on[2],
-                ecn: on[3],
-                prediction: on[4],
-                template: on[5],
-                nagle: on[6],
-                limited_transmit: on[7],
-                fast_retransmit: on[8],
-                fast_open: on[9],
-                byte_counting: on[10],
-                rack: on[11],
-                prr: on[12],
-                f_rto: on[13],
-                hystart: on[14],
-                pacing: on[15],
-                accurate_ecn: on[16],
-                congestion_control,
-                loss_recovery,
-                burst,
-                initial_window,
-                timeout,
-                acks,
-                paws,
-                mss,
-                send_buffer: send_buffer.into(),
-                receive_buffer,
-                ..TcpConfig::default()
-            }
+            TcpConfig::default().with(|it| {
+                it.timestamps = on[0];
+                it.window_scale = on[1];
+                it.sack = on[2];
+                it.ecn = on[3];
+                it.prediction = on[4];
+                it.template = on[5];
+                it.nagle = on[6];
+                it.limited_transmit = on[7];
+                it.fast_retransmit = on[8];
+                it.fast_open = on[9];
+                it.byte_counting = on[10];
+                it.rack = on[11];
+                it.prr = on[12];
+                it.f_rto = on[13];
+                it.hystart = on[14];
+                it.pacing = on[15];
+                it.accurate_ecn = on[16];
+                it.congestion_control = congestion_control;
+                it.loss_recovery = loss_recovery;
+                it.burst = burst;
+                it.initial_window = initial_window;
+                it.timeout = timeout;
+                it.acks = acks;
+                it.paws = paws;
+                it.mss = mss;
+                it.send_buffer = send_buffer.into();
+                it.receive_buffer = receive_buffer;
+            })
         },
     )
 }
@@ -139,7 +138,7 @@ fn any_ends() -> impl Strategy<Value = Ends> {
     (any_config(), any_config(), any_corruption(), 0_usize..3, any::<bool>()).prop_map(
         |(near, far, corruption, without, v6)| {
             let ends = [near, far];
-            let mut ends = ends.map(|config| TcpConfig { corruption, ..config });
+            let mut ends = ends.map(|config| config.with(|it| it.corruption = corruption));
             if let Some(config) = ends.get_mut(without) {
                 config.corruption = Corruption::default();
             }

@@ -55,7 +55,7 @@ impl Crowd {
     }
 
     fn connect(&mut self, port: u16, receive_buffer: usize, reads: bool) {
-        let config = TcpConfig { receive_buffer: receive_buffer.into(), ..TcpConfig::default() };
+        let config = TcpConfig::default().with(|it| it.receive_buffer = receive_buffer.into());
         let local = (address(NEAR).ip(), port).into();
         let client = &mut self.ends[NEAR];
         let id = client.connect(self.now, local, address(FAR), Arc::new(config)).unwrap();
@@ -139,7 +139,7 @@ impl Crowd {
 
 #[test]
 fn clients_with_a_closed_window_cannot_take_all_memory() {
-    let config = TcpConfig { send_buffer: SEND_BUFFER.into(), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.send_buffer = SEND_BUFFER.into());
     let mut crowd = Crowd::new(&config);
     for port in 0..GREEDY {
         // Two hundred a second, each with a window for two segments that it never reads.
@@ -246,7 +246,7 @@ fn whoever_makes_progress_is_not_reset_however_little_memory_there_is() {
 
 #[test]
 fn a_window_stays_closed_while_memory_is_short() {
-    let config = TcpConfig { receive_buffer: 380_000.into(), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.receive_buffer = 380_000.into());
     let mut pair = Pair::with(config);
     pair.ends[FAR].tcp.set_memory(440_000);
     pair.ends[FAR].reads = false;

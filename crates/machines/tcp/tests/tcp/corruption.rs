@@ -11,7 +11,10 @@ const MODES: [NotificationMode; 3] =
     [NotificationMode::DraftSafe, NotificationMode::Paper, NotificationMode::Extended];
 
 fn config(mode: NotificationMode) -> TcpConfig {
-    TcpConfig { corruption: Corruption::on(mode), nagle: false, ..TcpConfig::new_reno() }
+    TcpConfig::new_reno().with(|it| {
+        it.corruption = Corruption::on(mode);
+        it.nagle = false;
+    })
 }
 
 /// Damages the data segments of the near end with these numbers, the first time they are sent.
@@ -32,7 +35,8 @@ fn the_four_branches_of_the_receiver() {
     let branch = |detect: bool, bits: &[u32]| {
         let mut corruption = Corruption::on(NotificationMode::DraftSafe);
         corruption.detect = detect;
-        let mut pair = Pair::with(TcpConfig { corruption, ..config(NotificationMode::DraftSafe) });
+        let mut pair =
+            Pair::with(config(NotificationMode::DraftSafe).with(|it| it.corruption = corruption));
         let mut once = true;
         let bits = bits.to_vec();
         pair.fate = Box::new(move |seen| {
@@ -221,7 +225,7 @@ fn the_reaction_of_the_window_is_a_choice() {
 fn the_sender_of_the_paper_retransmits_and_keeps_its_window() {
     //= S4.12
     // NewReno without SACK, the paper's acknowledgment number, no reaction of the window (S4.5).
-    let mut config = TcpConfig { sack: false, ..config(NotificationMode::Paper) };
+    let mut config = config(NotificationMode::Paper).with(|it| it.sack = false);
     config.corruption.reaction = Reaction::Ignore;
     let mut pair = Pair::with(config);
     damage(&mut pair, &[20, 22, 24, 26]);
@@ -288,7 +292,7 @@ fn damage_often(pair: &mut Pair, numbers: &'static [u64], times: u32) {
 fn each_copy_that_is_reported_brings_the_segment_again_even_on_a_path_that_got_faster() {
     //= S4.10
     for (mode, timestamps) in MODES.into_iter().flat_map(|mode| [(mode, true), (mode, false)]) {
-        let mut pair = Pair::with(TcpConfig { timestamps, ..config(mode) });
+        let mut pair = Pair::with(config(mode).with(|it| it.timestamps = timestamps));
         // The smoothed round trip is 80 ms when the damage comes, the least 20 ms.
         pair.delay = ms(60);
         for _ in 0..8 {
@@ -316,7 +320,7 @@ fn damage_that_is_ignored_reduces_nothing_where_losses_are_noticed_by_time() {
     for mode in [NotificationMode::Paper, NotificationMode::Extended] {
         let mut corruption = Corruption::on(mode);
         corruption.reaction = Reaction::Ignore;
-        let mut pair = Pair::with(TcpConfig { corruption, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| it.corruption = corruption));
         let mut stream = windfall_base::Stream::new(windfall_base::Seed(3), "damage");
         pair.fate = Box::new(move |seen| {
             let hit = seen.from == NEAR && seen.is_data() && stream.below(20) == 0;
@@ -336,7 +340,7 @@ fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
     for near in MODES {
         for far in MODES {
             for base in [TcpConfig::new_reno(), TcpConfig::default()] {
-                let config = |mode| TcpConfig { corruption: Corruption::on(mode), ..base.clone() };
+                let config = |mode| base.clone().with(|it| it.corruption = Corruption::on(mode));
                 let mut pair = Pair::established(config(near), config(far));
                 damage_often(&mut pair, &[3, 20, 22, 24, 26, 40], 1);
                 pair.transfer(100_000, Duration::from_secs(5));
@@ -353,7 +357,7 @@ fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
 fn an_acknowledgment_after_a_copy_does_not_show_the_mode_of_the_peer() {
     //= S4.9
     for (near, far) in MODES.into_iter().flat_map(|near| MODES.map(|far| (near, far))) {
-        let config = |mode| TcpConfig { corruption: Corruption::on(mode), ..TcpConfig::default() };
+        let config = |mode| TcpConfig::default().with(|it| it.corruption = Corruption::on(mode));
         let mut pair = Pair::established(config(near), config(far));
         for sent in 1..=4 {
             damage(&mut pair, &[1]);
@@ -366,7 +370,7 @@ fn an_acknowledgment_after_a_copy_does_not_show_the_mode_of_the_peer() {
 #[test]
 fn the_round_trip_is_measured_only_of_segments_sent_once() {
     // Karn's rule: without timestamps, only the segment that is timed and was sent once counts.
-    let mut pair = Pair::with(TcpConfig { timestamps: false, ..config(MODES[0]) });
+    let mut pair = Pair::with(config(MODES[0]).with(|it| it.timestamps = false));
     pair.run_for(Duration::from_secs(1));
     let before = pair.connection(NEAR).round_trip_samples();
     let mut count = 0;
@@ -423,7 +427,7 @@ fn what_arrived_before_is_acknowledged_again_and_what_lies_outside_is_not_looked
 #[test]
 fn a_damaged_probe_of_a_closed_window_is_told_of() {
     //= S4.8
-    let small = TcpConfig { receive_buffer: 2_000.into(), ..config(MODES[0]) };
+    let small = config(MODES[0]).with(|it| it.receive_buffer = 2_000.into());
     let mut pair = Pair::established(config(MODES[0]), small);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 2_000).run_for(ms(100));
@@ -438,7 +442,7 @@ fn a_damaged_probe_of_a_closed_window_is_told_of() {
 fn an_echoed_mark_on_a_damaged_segment_reduces_once_and_only_where_it_was_agreed_on() {
     //= S4.8
     for (ecn, reductions) in [(true, 1), (false, 0)] {
-        let mut pair = Pair::with(TcpConfig { ecn, ..config(MODES[0]) });
+        let mut pair = Pair::with(config(MODES[0]).with(|it| it.ecn = ecn));
         pair.fate = Box::new(|seen| Fate { lost: seen.from == NEAR, ..Fate::default() });
         pair.send(NEAR, 10_000).settle();
         let mut header = pair.forged(NEAR, TcpFlags::ACK | TcpFlags::ECE);
@@ -581,7 +585,7 @@ mod benefits {
     fn earlier_reaction_to_marks() {
         //= S4.31
         let marked = |notify| {
-            let mut pair = Pair::with(TcpConfig { ecn: true, ..conservative(notify) });
+            let mut pair = Pair::with(conservative(notify).with(|it| it.ecn = true));
             pair.fate = Box::new(|seen| {
                 let data = seen.from == NEAR && seen.is_data() && !seen.again;
                 let fate = if data { Fate::damaged(seen) } else { Fate::default() };
@@ -630,21 +634,24 @@ fn survives(near: &TcpConfig, far: &TcpConfig) -> (bool, u64, u64) {
 fn a_data_check_finds_what_the_checksum_misses() {
     let without = TcpConfig::default();
     for template in [true, false] {
-        let checked = TcpConfig { data_check: true, template, ..TcpConfig::default() };
+        let checked = TcpConfig::default().with(|it| {
+            it.data_check = true;
+            it.template = template;
+        });
         assert_eq!(survives(&checked, &checked), (true, 1_440, 1));
         // The option is used where both ends want it.
         assert_eq!(survives(&checked, &without), (false, 1_448, 0));
         assert_eq!(survives(&without, &checked), (false, 1_448, 0));
         // Beside the detection option, which covers the header: the sender is notified.
         let corruption = Corruption::on(NotificationMode::Extended);
-        let both = TcpConfig { corruption, ..checked };
+        let both = checked.with(|it| it.corruption = corruption);
         assert_eq!(survives(&both, &both), (true, 1_432, 1));
     }
 }
 
 #[test]
 fn a_segment_without_the_data_check_that_was_agreed_on_is_not_taken() {
-    let config = TcpConfig { data_check: true, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.data_check = true);
     let mut pair = Pair::with(config);
     let header = pair.forged(FAR, TcpFlags::ACK);
     assert_eq!(pair.inject(FAR, &header, b"forged"), Err(DropReason::TcpChecksum));

@@ -27,7 +27,7 @@ fn a_connection_opens_carries_data_both_ways_and_closes() {
 #[test]
 fn header_prediction_takes_nearly_every_segment_of_clean_bulk() {
     //= S2.6
-    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
     pair.transfer(5_000_000, Duration::from_secs(60));
     for end in [NEAR, FAR] {
         let operations = pair.connection(end).operations();
@@ -59,7 +59,10 @@ fn a_silent_peer_ends_the_attempt() {
 
 #[test]
 fn as_many_timeouts_as_the_settings_say_end_a_connection() {
-    let config = TcpConfig { retries: 3, syn_retries: 2, ..TcpConfig::new_reno() };
+    let config = TcpConfig::new_reno().with(|it| {
+        it.retries = 3;
+        it.syn_retries = 2;
+    });
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|_| Fate::lost());
     let from = pair.seen.len();
@@ -74,7 +77,7 @@ fn as_many_timeouts_as_the_settings_say_end_a_connection() {
     assert!(pair.ends[NEAR].events.contains(&TcpEvent::Closed(Some(TcpError::TimedOut))));
     // A SYN counts by a setting of its own.
     let mut pair =
-        Pair::new(TcpConfig { syn_retries: 2, ..TcpConfig::new_reno() }, TcpConfig::default());
+        Pair::new(TcpConfig::new_reno().with(|it| it.syn_retries = 2), TcpConfig::default());
     pair.fate = Box::new(|_| Fate::lost());
     pair.connect().run_for(Duration::from_secs(60));
     assert_eq!(pair.seen.len(), 3);
@@ -84,7 +87,7 @@ fn as_many_timeouts_as_the_settings_say_end_a_connection() {
 
 #[test]
 fn every_step_is_counted_for_connections_that_are_gone_too() {
-    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
     pair.transfer(100_000, Duration::from_secs(5));
     let far = *pair.connection(FAR).operations();
     // All that arrived but the SYN, for which there was no connection yet.
@@ -118,22 +121,23 @@ fn what_one_end_does_not_want_is_not_agreed_on() {
     //= S2.2
     //= S2.4
     //= S2.5
-    let base = || TcpConfig {
-        timestamps: false,
-        sack: false,
-        window_scale: false,
-        ecn: false,
-        ..TcpConfig::new_reno()
+    let base = || {
+        TcpConfig::new_reno().with(|it| {
+            it.timestamps = false;
+            it.sack = false;
+            it.window_scale = false;
+            it.ecn = false;
+        })
     };
     let extended = Corruption::on(NotificationMode::Extended);
     let safe = Corruption::on(NotificationMode::DraftSafe);
     for (with, without) in [
-        (TcpConfig { timestamps: true, ..base() }, base()),
-        (TcpConfig { sack: true, ..base() }, base()),
-        (TcpConfig { window_scale: true, ..base() }, base()),
-        (TcpConfig { ecn: true, ..base() }, base()),
-        (TcpConfig { accurate_ecn: true, ..base() }, base()),
-        (TcpConfig { corruption: extended, ..base() }, TcpConfig { corruption: safe, ..base() }),
+        (base().with(|it| it.timestamps = true), base()),
+        (base().with(|it| it.sack = true), base()),
+        (base().with(|it| it.window_scale = true), base()),
+        (base().with(|it| it.ecn = true), base()),
+        (base().with(|it| it.accurate_ecn = true), base()),
+        (base().with(|it| it.corruption = extended), base().with(|it| it.corruption = safe)),
     ] {
         // An end that wants nothing agrees on nothing.
         let nothing = *Pair::with(base()).connection(NEAR).negotiated();

@@ -238,7 +238,7 @@ fn a_cookie_remembers_the_greatest_segment_size_that_is_not_above_the_offer() {
 /// Returns the cookie for fast open that a server gives to a client at `from`.
 fn granted(from: &str, to: &str) -> FastOpenCookie {
     let mut tcp = endpoint(3, "server");
-    let config = Arc::new(TcpConfig { fast_open: true, ..TcpConfig::default() });
+    let config = Arc::new(TcpConfig::default().with(|it| it.fast_open = true));
     tcp.listen(addr(to), Listener::new(config)).unwrap();
     let mut ask = syn(Some(1460));
     ask.options.fast_open = Some(FastOpenCookie::new());
@@ -270,7 +270,7 @@ fn a_cookie_for_fast_open_proves_the_address_of_the_client_and_nothing_else() {
 fn a_cookie_for_fast_open_opens_early_only_with_whole_data_that_are_new() {
     let cookie = granted(CLIENT[0], CLIENT[1]);
     let mut tcp = endpoint(3, "server");
-    let config = Arc::new(TcpConfig { fast_open: true, ..TcpConfig::default() });
+    let config = Arc::new(TcpConfig::default().with(|it| it.fast_open = true));
     tcp.listen(addr(CLIENT[1]), Listener::new(config)).unwrap();
     let mut port = 40_000;
     let mut opens_early = |flags: TcpFlags, data: &[u8]| {

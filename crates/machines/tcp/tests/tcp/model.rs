@@ -365,23 +365,22 @@ impl Engine {
 
 fn config(prediction: bool) -> TcpConfig {
     let never = Duration::from_secs(1_000_000);
-    TcpConfig {
-        prediction,
-        fast_retransmit: false,
-        nagle: false,
-        time_wait: Duration::from_secs(60),
-        fin_wait: never,
-        window_scale: false,
-        receive_buffer: 65_535.into(),
-        acks: AckPolicy::EverySegments { segments: 0, delay: never, tick: Duration::ZERO },
-        timeout: TimeoutConfig {
+    TcpConfig::new_reno().with(|it| {
+        it.prediction = prediction;
+        it.fast_retransmit = false;
+        it.nagle = false;
+        it.time_wait = Duration::from_secs(60);
+        it.fin_wait = never;
+        it.window_scale = false;
+        it.receive_buffer = 65_535.into();
+        it.acks = AckPolicy::EverySegments { segments: 0, delay: never, tick: Duration::ZERO };
+        it.timeout = TimeoutConfig {
             initial: never,
             minimum: never,
             maximum: never,
             ..TimeoutConfig::default()
-        },
-        ..TcpConfig::new_reno()
-    }
+        };
+    })
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {

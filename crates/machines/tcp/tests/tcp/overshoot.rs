@@ -18,11 +18,10 @@ fn ten_seconds(config: &TcpConfig) -> Outcome {
 
 /// Ten seconds of a transfer through a bottleneck queue of `queue` packets.
 fn ten_seconds_before(queue: u32, config: &TcpConfig) -> Outcome {
-    let buffers = TcpConfig {
-        send_buffer: 4_000_000.into(),
-        receive_buffer: 4_000_000.into(),
-        ..config.clone()
-    };
+    let buffers = config.clone().with(|it| {
+        it.send_buffer = 4_000_000.into();
+        it.receive_buffer = 4_000_000.into();
+    });
     let mut pair = Pair::with(buffers);
     (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(queue));
     pair.send(NEAR, 70_000_000).run_for(Duration::from_secs(10));
@@ -33,8 +32,7 @@ fn ten_seconds_before(queue: u32, config: &TcpConfig) -> Outcome {
 
 #[test]
 fn cubic_recovers_from_an_overshoot() {
-    let config =
-        TcpConfig { congestion_control: CongestionControl::CUBIC, ..TcpConfig::new_reno() };
+    let config = TcpConfig::new_reno().with(|it| it.congestion_control = CongestionControl::CUBIC);
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     // 1448 of 1500 bytes are data: 48.3 Mb/s at best.
     assert!(goodput > 42e6 && queue_drops < 1_000, "{goodput} {queue_drops} {timeouts}");
@@ -44,7 +42,10 @@ fn cubic_recovers_from_an_overshoot() {
 fn hystart_leaves_slow_start_before_the_queue_overflows() {
     for congestion_control in [CongestionControl::CUBIC, CongestionControl::RENO] {
         let drops = [false, true].map(|hystart| {
-            let config = TcpConfig { congestion_control, hystart, ..TcpConfig::default() };
+            let config = TcpConfig::default().with(|it| {
+                it.congestion_control = congestion_control;
+                it.hystart = hystart;
+            });
             let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
             assert!(goodput > 47e6 && timeouts == 0, "{goodput} {timeouts}");
             queue_drops
@@ -57,7 +58,7 @@ fn hystart_leaves_slow_start_before_the_queue_overflows() {
 #[test]
 fn a_lossy_path_needs_no_timeouts_where_losses_are_noticed_by_time() {
     let timeouts = [false, true].map(|rack| {
-        let config = TcpConfig { rack, ..TcpConfig::default() };
+        let config = TcpConfig::default().with(|it| it.rack = rack);
         let mut pair = Pair::with(config);
         (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
         // Every twentieth, but in an order that never repeats.
@@ -82,7 +83,7 @@ fn reno_with_sack_recovers_from_an_overshoot() {
 #[test]
 fn new_reno_does_not_repair_hundreds_of_losses_one_by_one() {
     // RFC 6582, section 4, the impatient variant: a timeout ends a recovery that takes too long.
-    let config = TcpConfig { sack: false, ..TcpConfig::new_reno() };
+    let config = TcpConfig::new_reno().with(|it| it.sack = false);
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     assert!(goodput > 40e6 && queue_drops < 800, "{goodput} {queue_drops} {timeouts}");
 }
@@ -90,7 +91,7 @@ fn new_reno_does_not_repair_hundreds_of_losses_one_by_one() {
 #[test]
 fn a_pace_lets_a_short_queue_carry_more() {
     let goodput = |queue, pacing| {
-        ten_seconds_before(queue, &TcpConfig { pacing, ..TcpConfig::default() }).goodput
+        ten_seconds_before(queue, &TcpConfig::default().with(|it| it.pacing = pacing)).goodput
     };
     let short = [false, true].map(|pacing| goodput(10, pacing));
     assert!(short[1] > 1.1 * short[0], "{short:?}");
@@ -101,7 +102,7 @@ fn a_pace_lets_a_short_queue_carry_more() {
 #[test]
 fn bbr_fills_the_path_and_leaves_its_queue_empty() {
     let bbr = CongestionControl::BBR;
-    let config = TcpConfig { congestion_control: bbr, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.congestion_control = bbr);
     let Outcome { goodput, queue_drops, timeouts } = ten_seconds(&config);
     assert!(goodput > 44e6, "{goodput}");
     assert_eq!((queue_drops, timeouts), (0, 0));
@@ -110,7 +111,8 @@ fn bbr_fills_the_path_and_leaves_its_queue_empty() {
 #[test]
 fn bbr_does_not_take_rare_losses_for_congestion() {
     let times = [CongestionControl::CUBIC, CongestionControl::BBR].map(|congestion_control| {
-        let mut pair = Pair::with(TcpConfig { congestion_control, ..TcpConfig::default() });
+        let mut pair =
+            Pair::with(TcpConfig::default().with(|it| it.congestion_control = congestion_control));
         (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(50), Some(200));
         let mut count = 0_u32;
         pair.fate = Box::new(move |seen| {
@@ -126,7 +128,7 @@ fn bbr_does_not_take_rare_losses_for_congestion() {
 fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
     let bbr = CongestionControl::BBR;
     for every in [50, 20] {
-        let mut pair = Pair::with(TcpConfig { congestion_control: bbr, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| it.congestion_control = bbr));
         (pair.delay, pair.rate, pair.queue) = (ms(0), Rate::from_mbps(20), Some(200));
         // One of `every` packets of both ends, now and then a packet and its acknowledgment.
         let mut state = 1_u32;
@@ -148,8 +150,10 @@ fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
     let rates = [classic.receive_buffer, TcpConfig::default().receive_buffer].map(|buffer| {
         let send_buffer = buffer;
         let receive_buffer = buffer;
-        let mut pair =
-            Pair::with(TcpConfig { send_buffer, receive_buffer, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| {
+            it.send_buffer = send_buffer;
+            it.receive_buffer = receive_buffer;
+        }));
         (pair.delay, pair.rate, pair.queue) = (ms(50), Rate::from_mbps(200), Some(2_000));
         pair.send(NEAR, 200_000_000).run_for(Duration::from_secs(4));
         let before = pair.ends[FAR].incoming.len();

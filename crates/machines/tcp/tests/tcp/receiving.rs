@@ -14,7 +14,7 @@ fn acks(pair: &Pair) -> u64 {
 
 #[test]
 fn a_duplicate_is_acknowledged_at_once() {
-    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.timestamps = false));
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
     let mut again = pair.forged(FAR, TcpFlags::ACK);
     again.seq = again.seq + 1_000_u32.wrapping_neg();
@@ -25,7 +25,7 @@ fn a_duplicate_is_acknowledged_at_once() {
 
 #[test]
 fn an_end_beyond_a_hole_is_acknowledged_at_once() {
-    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.timestamps = false));
     pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
     let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
     fin.seq = fin.seq + 500;
@@ -36,7 +36,7 @@ fn an_end_beyond_a_hole_is_acknowledged_at_once() {
 
 #[test]
 fn the_scale_of_the_window_counts_from_the_first_segment_after_the_opening() {
-    let config = TcpConfig { receive_buffer: (1 << 20).into(), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.receive_buffer = (1 << 20).into());
     assert!(config.window_shift() >= 4);
     let mut pair = Pair::with(config);
     let segments = |pair: &Pair| pair.sent(FAR).filter(|seen| seen.is_data()).count();
@@ -47,7 +47,7 @@ fn the_scale_of_the_window_counts_from_the_first_segment_after_the_opening() {
 
 #[test]
 fn after_a_timeout_only_the_hole_is_sent_again() {
-    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
     let mut lost = false;
     pair.fate = Box::new(move |seen| {
         if seen.is_data() && !lost {
@@ -87,7 +87,7 @@ fn a_reset_counts_however_old_its_timestamp_is() {
 
 #[test]
 fn the_end_of_the_stream_is_where_the_first_fin_said() {
-    let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.timestamps = false));
     pair.ends[FAR].follows = false;
     let data = pair.forged(FAR, TcpFlags::ACK);
     let mut fin = pair.forged(FAR, TcpFlags::ACK | TcpFlags::FIN);
@@ -134,7 +134,7 @@ fn each_timestamp_that_is_noted_or_written_is_counted() {
 #[test]
 fn data_of_which_a_part_came_before_are_acknowledged_at_once() {
     for (back, at_once) in [(0, 0), (5, 1)] {
-        let mut pair = Pair::with(TcpConfig { timestamps: false, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| it.timestamps = false));
         pair.send(NEAR, 1_000).run_for(Duration::from_secs(1));
         let mut next = pair.forged(FAR, TcpFlags::ACK);
         next.seq = next.seq + u32::wrapping_neg(back);

@@ -41,7 +41,7 @@ fn repair_time(config: TcpConfig, losses: u64) -> f64 {
 /// trips of 100 ms does not reach.
 fn patient() -> TcpConfig {
     let timeout = TimeoutConfig { minimum: ms(1_000), ..TimeoutConfig::default() };
-    TcpConfig { timeout, ..TcpConfig::new_reno() }
+    TcpConfig::new_reno().with(|it| it.timeout = timeout)
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
     //= S2.5
     let config = patient();
     for losses in [2, 3, 5, 8] {
-        let new_reno = repair_time(TcpConfig { sack: false, ..config.clone() }, losses);
+        let new_reno = repair_time(config.clone().with(|it| it.sack = false), losses);
         let expected = losses as f64 - 1.0;
         assert!((new_reno - expected).abs() < 0.1, "{losses}: {new_reno}");
         let sack = repair_time(config.clone(), losses);
@@ -61,7 +61,10 @@ fn new_reno_needs_a_round_trip_for_each_loss_and_sack_one_for_all() {
 fn the_old_tcp_times_out_where_new_reno_does_not() {
     //= S3.7
     let timeouts = |loss_recovery| {
-        let config = TcpConfig { sack: false, loss_recovery, ..patient() };
+        let config = patient().with(|it| {
+            it.sack = false;
+            it.loss_recovery = loss_recovery;
+        });
         let mut pair = long_path(config);
         lose_every_second(&mut pair, 4);
         pair.transfer(600_000, Duration::from_secs(60));
@@ -74,7 +77,7 @@ fn the_old_tcp_times_out_where_new_reno_does_not() {
 #[test]
 fn a_recovery_by_new_reno_that_takes_longer_than_a_timeout_ends_with_one() {
     // RFC 6582, section 3.2, step 3: the first partial acknowledgment alone restarts the timer.
-    let mut pair = long_path(TcpConfig { sack: false, ..TcpConfig::new_reno() });
+    let mut pair = long_path(TcpConfig::new_reno().with(|it| it.sack = false));
     lose_every_second(&mut pair, 8);
     pair.transfer(600_000, Duration::from_secs(60));
     assert_eq!(pair.connection(NEAR).operations().timeouts, 1);
@@ -85,7 +88,7 @@ fn netbsd_stalls_on_two_losses_in_one_window_and_not_on_one() {
     //= S3.6
     //= S3.7
     let run = |burst: u64| {
-        let mut pair = Pair::with(TcpConfig { mss: 1460, ..TcpConfig::net3_reno() });
+        let mut pair = Pair::with(TcpConfig::net3_reno().with(|it| it.mss = 1460));
         pair.rate = windfall_base::Rate::from_bps(800_000);
         let mut number = 0;
         pair.fate = Box::new(move |seen| {
@@ -119,13 +122,12 @@ fn timeouts_of_the_old_tcp_come_at_ticks_of_half_a_second() {
 #[test]
 fn limited_transmit_lets_small_windows_avoid_a_timeout() {
     let timeouts = |limited_transmit| {
-        let config = TcpConfig {
-            limited_transmit,
-            sack: false,
-            nagle: false,
-            initial_window: 3,
-            ..TcpConfig::new_reno()
-        };
+        let config = TcpConfig::new_reno().with(|it| {
+            it.limited_transmit = limited_transmit;
+            it.sack = false;
+            it.nagle = false;
+            it.initial_window = 3;
+        });
         let mut pair = long_path(config);
         let mut number = 0;
         pair.fate = Box::new(move |seen| {
@@ -141,7 +143,7 @@ fn limited_transmit_lets_small_windows_avoid_a_timeout() {
 
 #[test]
 fn duplicates_are_reported_and_counted() {
-    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::new_reno() });
+    let mut pair = Pair::with(TcpConfig::new_reno().with(|it| it.nagle = false));
     pair.fate = Box::new(|seen| Fate { twice: seen.index == 8, ..Fate::default() });
     pair.transfer(50_000, Duration::from_secs(5));
     pair.run_for(ms(100));
@@ -151,7 +153,10 @@ fn duplicates_are_reported_and_counted() {
 
 #[test]
 fn a_mark_halves_the_window_once_per_round_trip() {
-    let mut pair = Pair::with(TcpConfig { ecn: true, nagle: false, ..TcpConfig::new_reno() });
+    let mut pair = Pair::with(TcpConfig::new_reno().with(|it| {
+        it.ecn = true;
+        it.nagle = false;
+    }));
     assert!(pair.connection(NEAR).negotiated().ecn);
     pair.send(NEAR, 2_000_000).run_for(ms(85));
     let before = pair.connection(NEAR).operations().reductions;
@@ -172,8 +177,11 @@ fn a_mark_halves_the_window_once_per_round_trip() {
 
 #[test]
 fn each_mark_is_counted_though_acknowledgments_are_lost() {
-    let config =
-        TcpConfig { accurate_ecn: true, nagle: false, sack: true, ..TcpConfig::new_reno() };
+    let config = TcpConfig::new_reno().with(|it| {
+        it.accurate_ecn = true;
+        it.nagle = false;
+        it.sack = true;
+    });
     let mut pair = Pair::with(config);
     assert!(pair.connection(NEAR).negotiated().accurate_ecn);
     // Every fifth packet is marked, and every third acknowledgment does not arrive.
@@ -196,8 +204,14 @@ fn each_mark_is_counted_though_acknowledgments_are_lost() {
 
 #[test]
 fn ends_of_two_generations_use_the_ecn_that_both_know() {
-    let accurate = TcpConfig { accurate_ecn: true, sack: true, ..TcpConfig::new_reno() };
-    let classic = TcpConfig { ecn: true, sack: true, ..TcpConfig::new_reno() };
+    let accurate = TcpConfig::new_reno().with(|it| {
+        it.accurate_ecn = true;
+        it.sack = true;
+    });
+    let classic = TcpConfig::new_reno().with(|it| {
+        it.ecn = true;
+        it.sack = true;
+    });
     for ends in [(accurate.clone(), classic.clone()), (classic, accurate)] {
         let mut pair = Pair::established(ends.0, ends.1);
         for end in [NEAR, FAR] {
@@ -215,8 +229,10 @@ fn ends_of_two_generations_use_the_ecn_that_both_know() {
 fn a_hint_from_the_link_holds_fast_retransmit_back() {
     //= S2.46
     for (fast_retransmit, expected) in [(true, true), (false, false)] {
-        let mut pair =
-            Pair::with(TcpConfig { fast_retransmit, nagle: false, ..TcpConfig::new_reno() });
+        let mut pair = Pair::with(TcpConfig::new_reno().with(|it| {
+            it.fast_retransmit = fast_retransmit;
+            it.nagle = false;
+        }));
         // The link repairs a frame by itself: it comes late, behind ten others.
         pair.fate = Box::new(|seen| {
             let late = if seen.from == NEAR && seen.index == 15 { ms(15) } else { Duration::ZERO };
@@ -231,7 +247,7 @@ fn a_hint_from_the_link_holds_fast_retransmit_back() {
 fn the_acknowledgment_of_a_duplicate_measures_the_copy_that_caused_it() {
     // Both segments arrive, and their acknowledgments are lost. The copy of the first is outside of
     // the window there, and its acknowledgment echoes the second.
-    for base in [TcpConfig::default(), TcpConfig { timestamps: false, ..TcpConfig::default() }] {
+    for base in [TcpConfig::default(), TcpConfig::default().with(|it| it.timestamps = false)] {
         let mut pair = Pair::with(base);
         pair.send(NEAR, 1_000).run_for(ms(100));
         let blind = pair.now + Duration::from_secs(5);

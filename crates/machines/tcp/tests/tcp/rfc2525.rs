@@ -12,7 +12,7 @@ use crate::pair::*;
 const MSS: u64 = 1448;
 
 fn reno() -> TcpConfig {
-    TcpConfig { nagle: false, ..TcpConfig::new_reno() }
+    TcpConfig::new_reno().with(|it| it.nagle = false)
 }
 
 /// Loses the data segments of the near end with these numbers among its first transmissions.
@@ -53,7 +53,7 @@ fn problem_3_uninitialized_congestion_window() {
 
 #[test]
 fn problem_4_inconsistent_retransmission() {
-    let mut pair = Pair::with(TcpConfig { timestamps: false, ..reno() });
+    let mut pair = Pair::with(reno().with(|it| it.timestamps = false));
     lose(&mut pair, &[2, 5, 6, 9]);
     // Writes of odd lengths move the boundaries of segments.
     for _ in 0..40 {
@@ -75,7 +75,7 @@ fn problem_4_inconsistent_retransmission() {
 #[test]
 fn problem_5_failure_to_retain_above_sequence_data() {
     for sack in [false, true] {
-        let mut pair = Pair::with(TcpConfig { sack, ..reno() });
+        let mut pair = Pair::with(reno().with(|it| it.sack = sack));
         lose(&mut pair, &[5]);
         pair.transfer(100_000, Duration::from_secs(5));
         assert_eq!(pair.retransmissions(NEAR).len(), 1, "sack {sack}");
@@ -106,7 +106,7 @@ fn problem_7_initial_timeout_too_low() {
 #[test]
 fn problem_8_failure_of_window_deflation_after_loss_recovery() {
     for sack in [false, true] {
-        let mut pair = Pair::with(TcpConfig { sack, ..reno() });
+        let mut pair = Pair::with(reno().with(|it| it.sack = sack));
         lose(&mut pair, &[30]);
         pair.send(NEAR, 400_000);
         let recovers = |pair: &Pair| pair.connection(NEAR).operations().fast_retransmits == 1;
@@ -139,7 +139,7 @@ fn problem_10_failure_to_back_off_retransmission_timeout() {
 #[test]
 fn problem_11_insufficient_interval_between_keepalives() {
     let keepalive = Keepalive::default();
-    let mut pair = Pair::with(TcpConfig { keepalive: Some(keepalive), ..reno() });
+    let mut pair = Pair::with(reno().with(|it| it.keepalive = Some(keepalive)));
     let opened = pair.seen.len();
     pair.fate = Box::new(|_| Fate::lost());
     pair.run_for(Duration::from_secs(4 * 3600));
@@ -153,7 +153,7 @@ fn problem_11_insufficient_interval_between_keepalives() {
 
 #[test]
 fn problem_12_window_probe_deadlock() {
-    let config = TcpConfig { receive_buffer: 8_000.into(), ..reno() };
+    let config = reno().with(|it| it.receive_buffer = 8_000.into());
     let mut pair = Pair::with(config);
     for end in [NEAR, FAR] {
         pair.ends[end].reads = false;
@@ -175,7 +175,10 @@ fn problem_13_stretch_ack_violation() {
     let acks = |acks: AckPolicy| {
         // A timeout below the interval would fire without a loss.
         let timeout = TimeoutConfig { minimum: Duration::from_secs(1), ..reno().timeout };
-        let mut pair = Pair::with(TcpConfig { acks, timeout, ..reno() });
+        let mut pair = Pair::with(reno().with(|it| {
+            it.acks = acks;
+            it.timeout = timeout;
+        }));
         pair.rate = windfall_base::Rate::from_mbps(100);
         pair.transfer(1_000_000, Duration::from_secs(60));
         let data = pair.connection(FAR).operations().data_received as f64;
@@ -238,7 +241,10 @@ fn problem_18_options_missing_from_mss_calculation() {
         [(false, false, 1460), (true, false, 1448), (false, true, 1452), (true, true, 1440)]
     {
         let corruption = if detect { corruption } else { Corruption::default() };
-        let mut pair = Pair::with(TcpConfig { timestamps, corruption, ..reno() });
+        let mut pair = Pair::with(reno().with(|it| {
+            it.timestamps = timestamps;
+            it.corruption = corruption;
+        }));
         pair.transfer(50_000, Duration::from_secs(5));
         assert_eq!(pair.sent(NEAR).map(|seen| seen.len).max(), Some(most));
     }

@@ -58,8 +58,10 @@ fn an_acknowledgment_of_what_was_never_sent_changes_nothing() {
 
 #[test]
 fn an_acknowledgment_at_the_very_end_of_the_window_counts() {
-    let config =
-        TcpConfig { receive_buffer: 8_000.into(), timestamps: false, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| {
+        it.receive_buffer = 8_000.into();
+        it.timestamps = false;
+    });
     let mut pair = Pair::with(config);
     pair.fate = Box::new(|seen| if seen.from == NEAR { Fate::lost() } else { Fate::default() });
     pair.send(FAR, 1_000).run_for(ms(15));
@@ -116,7 +118,7 @@ fn one_end_may_go_on_after_the_other_has_finished() {
 
 #[test]
 fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
-    let config = TcpConfig { receive_buffer: 4_000.into(), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.receive_buffer = 4_000.into());
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 10_000).run_for(Duration::from_secs(24 * 3600));
@@ -134,7 +136,10 @@ fn a_closed_window_is_probed_for_as_long_as_it_is_answered() {
 //= S2.1
 #[test]
 fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
-    let config = TcpConfig { receive_buffer: 8_000.into(), nagle: false, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| {
+        it.receive_buffer = 8_000.into();
+        it.nagle = false;
+    });
     let mut pair = Pair::with(config);
     pair.ends[FAR].reads = false;
     pair.send(NEAR, 60_000);
@@ -155,7 +160,7 @@ fn the_window_is_neither_taken_back_nor_opened_in_silly_steps() {
 #[test]
 fn small_writes_wait_for_an_acknowledgment_unless_told_otherwise() {
     let segments = |nagle| {
-        let mut pair = Pair::with(TcpConfig { nagle, ..TcpConfig::default() });
+        let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = nagle));
         for _ in 0..20 {
             pair.send(NEAR, 10).run_for(ms(1));
         }
@@ -235,7 +240,7 @@ fn a_flood_of_syns_costs_a_bounded_memory_and_honest_peers_still_connect() {
 
 #[test]
 fn a_cookie_agrees_on_accurate_ecn_by_the_acknowledgment_alone() {
-    let config = TcpConfig { accurate_ecn: true, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.accurate_ecn = true);
     for (asks, says, agreed) in [(TcpFlags::ACE, 2, true), (TcpFlags::NONE, 0, false)] {
         let mut tcp = TcpEndpoint::new(Seed(3), "flooded", Lookup::Hashed);
         let listener = Listener::new(Arc::new(config.clone()));
@@ -322,7 +327,7 @@ fn whenever_the_peer_vanishes_everything_ends() {
 #[test]
 fn a_connection_that_is_never_closed_ends_when_its_peer_has_vanished() {
     // By retransmission where data are on their way, by keepalive where there is silence.
-    let config = TcpConfig { keepalive: Some(Keepalive::default()), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.keepalive = Some(Keepalive::default()));
     for cut in (0..150).step_by(7) {
         let mut pair = Pair::new(config.clone(), config.clone());
         pair.connect();
@@ -342,7 +347,7 @@ fn a_connection_that_is_never_closed_ends_when_its_peer_has_vanished() {
 
 #[test]
 fn a_week_of_one_busy_connection_holds_memory_flat() {
-    let config = TcpConfig { keepalive: Some(Keepalive::default()), ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.keepalive = Some(Keepalive::default()));
     let mut pair = Pair::with(config);
     let held = |pair: &Pair| pair.ends.iter().map(|end| end.tcp.held_entries()).sum::<usize>();
     // A slot and a wake-up at each end, whatever has happened.
@@ -433,7 +438,7 @@ fn a_week_of_connections_holds_memory_flat() {
 
 #[test]
 fn a_smaller_packet_size_is_obeyed_when_the_network_names_it() {
-    let mut pair = Pair::with(TcpConfig { nagle: false, ..TcpConfig::default() });
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
     pair.send(NEAR, 50_000).run_for(ms(1));
     let id = pair.ends[NEAR].id.unwrap();
     let seq = pair.sent(NEAR).last().unwrap().header.seq;

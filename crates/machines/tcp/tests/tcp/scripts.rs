@@ -25,13 +25,12 @@ struct Engine {
 impl Engine {
     /// Creates the textbooks' TCP without options, so that a script says which it is about.
     fn new() -> Self {
-        let config = TcpConfig {
-            timestamps: false,
-            sack: false,
-            window_scale: false,
-            receive_buffer: 65_535.into(),
-            ..TcpConfig::new_reno()
-        };
+        let config = TcpConfig::new_reno().with(|it| {
+            it.timestamps = false;
+            it.sack = false;
+            it.window_scale = false;
+            it.receive_buffer = 65_535.into();
+        });
         let tcp = TcpEndpoint::new(Seed(7), "script", Lookup::Hashed);
         Self { tcp, config, id: None, written: 0, read: 0, events: Vec::new() }
     }
@@ -108,6 +107,7 @@ fn name(event: TcpEvent) -> &'static str {
         TcpEvent::Closed(Some(TcpError::Reset)) => "reset",
         TcpEvent::Closed(Some(TcpError::TimedOut)) => "timed-out",
         TcpEvent::Closed(Some(TcpError::Aborted)) => "aborted",
+        _ => "unknown",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::pair::*;
 #[test]
 fn room_is_told_of_only_to_those_who_found_too_little() {
     for (len, told) in [(999, false), (1_000, false), (1_001, true)] {
-        let config = TcpConfig { send_buffer: 1_000.into(), ..TcpConfig::default() };
+        let config = TcpConfig::default().with(|it| it.send_buffer = 1_000.into());
         let mut pair = Pair::with(config);
         pair.send(NEAR, len).run_for(Duration::from_secs(1));
         assert_eq!(pair.ends[FAR].incoming.len(), len);
@@ -36,7 +36,7 @@ fn what_is_sent_again_is_counted_and_nothing_else() {
 
 #[test]
 fn without_timestamps_one_segment_at_a_time_is_measured() {
-    let config = TcpConfig { timestamps: false, ..TcpConfig::default() };
+    let config = TcpConfig::default().with(|it| it.timestamps = false);
     let mut pair = Pair::new(config.clone(), config);
     pair.delay = ms(50);
     pair.connect().run_for(ms(300));

@@ -7,7 +7,7 @@ use windfall_wire_net::TcpFlags;
 use crate::pair::*;
 
 fn plain() -> TcpConfig {
-    TcpConfig { nagle: false, ..TcpConfig::new_reno() }
+    TcpConfig::new_reno().with(|it| it.nagle = false)
 }
 
 fn bulk(config: TcpConfig) -> Pair {
@@ -21,7 +21,7 @@ fn bulk(config: TcpConfig) -> Pair {
 fn timestamps_cost_twelve_bytes_and_give_a_sample_for_each_acknowledgment() {
     //= S2.2
     for timestamps in [true, false] {
-        let pair = bulk(TcpConfig { timestamps, ..plain() });
+        let pair = bulk(plain().with(|it| it.timestamps = timestamps));
         let data = pair.sent(NEAR).find(|seen| seen.len > 1_400).unwrap();
         let header = data.header.emit(&Default::default()).unwrap().len();
         assert_eq!(header, if timestamps { 32 } else { 20 });
@@ -40,7 +40,10 @@ fn the_check_for_old_duplicates_costs_one_comparison_or_none() {
     //= S2.3
     //= S2.8
     let checks = |paws, timestamps| {
-        let pair = bulk(TcpConfig { paws, timestamps, ..plain() });
+        let pair = bulk(plain().with(|it| {
+            it.paws = paws;
+            it.timestamps = timestamps;
+        }));
         let operations = pair.connection(FAR).operations();
         // FIN comes with the last segment.
         assert_eq!(operations.predicted_data + 1, operations.data_received);
@@ -78,7 +81,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
     for (paws, dropped) in
         [(Paws::BeforePrediction, true), (Paws::AfterPrediction, true), (Paws::Off, false)]
     {
-        let mut pair = Pair::with(TcpConfig { paws, ..plain() });
+        let mut pair = Pair::with(plain().with(|it| it.paws = paws));
         pair.send(NEAR, 3_000).run_for(ms(100));
         let mut old = pair.forged(FAR, TcpFlags::ACK | TcpFlags::URG);
         let newest = pair.sent(NEAR).last().unwrap().header.options.timestamps.unwrap();
@@ -94,7 +97,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
 fn without_window_scale_the_window_ends_at_65535() {
     //= S2.4
     for (window_scale, most) in [(true, 1 << 20), (false, 65_535)] {
-        let mut pair = Pair::with(TcpConfig { window_scale, ..plain() });
+        let mut pair = Pair::with(plain().with(|it| it.window_scale = window_scale));
         pair.delay = ms(100);
         pair.send(NEAR, 900_000).run_for(Duration::from_secs(3));
         let shift = pair.connection(FAR).negotiated().receive_shift;
@@ -111,7 +114,10 @@ fn a_buffer_beyond_the_greatest_window_asks_for_no_more_acknowledgments() {
     // offered, so that it is no news for the sender.
     let acks = |capacity| {
         let receive_buffer = BufferSize::fixed(capacity);
-        let config = TcpConfig { window_scale: false, receive_buffer, ..plain() };
+        let config = plain().with(|it| {
+            it.window_scale = false;
+            it.receive_buffer = receive_buffer;
+        });
         let operations = *bulk(config).connection(FAR).operations();
         (operations.acks_sent, operations.data_received)
     };
@@ -126,7 +132,7 @@ fn a_buffer_beyond_the_greatest_window_asks_for_no_more_acknowledgments() {
 fn each_condition_of_header_prediction_counts() {
     //= S2.6
     let mispredicts = |change: fn(&mut Pair) -> (windfall_wire_net::TcpRepr, Vec<u8>)| {
-        let mut pair = Pair::with(TcpConfig { timestamps: false, ..plain() });
+        let mut pair = Pair::with(plain().with(|it| it.timestamps = false));
         pair.send(NEAR, 5_000).run_for(ms(100));
         let (header, data) = change(&mut pair);
         let before = *pair.connection(FAR).operations();
@@ -179,13 +185,12 @@ fn each_condition_of_header_prediction_counts() {
 fn by_time(minimum: Duration) -> TcpConfig {
     let timeout = TimeoutConfig { minimum, ..TimeoutConfig::default() };
     let acks = AckPolicy::TimeOnly { interval: ms(500) };
-    TcpConfig {
-        acks,
-        timeout,
-        receive_buffer: (8 << 20).into(),
-        send_buffer: (8 << 20).into(),
-        ..plain()
-    }
+    plain().with(|it| {
+        it.acks = acks;
+        it.timeout = timeout;
+        it.receive_buffer = (8 << 20).into();
+        it.send_buffer = (8 << 20).into();
+    })
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn acknowledgments_by_time_are_two_a_second() {
 fn what_a_sender_pushes_is_acknowledged_at_once_where_that_is_wanted() {
     //= S3.2
     let answered = |ack_pushes: bool| {
-        let mut pair = Pair::with(TcpConfig { ack_pushes, ..TcpConfig::net3_reno() });
+        let mut pair = Pair::with(TcpConfig::net3_reno().with(|it| it.ack_pushes = ack_pushes));
         // One segment, the last that the sender has: the delayed acknowledgment takes up to 200 ms.
         pair.send(NEAR, 100).run_for(ms(30));
         pair.connection(NEAR).unacknowledged() == 0
@@ -220,11 +225,13 @@ fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
         let burst = times.iter().map(|at| times.iter().filter(|o| *o == at).count()).max();
         (burst.unwrap(), pair.ends[FAR].incoming.len(), pair.connection(NEAR).operations().timeouts)
     };
-    let buffers =
-        TcpConfig { receive_buffer: (8 << 20).into(), send_buffer: (8 << 20).into(), ..plain() };
-    let (_, standard, none) = run(TcpConfig { byte_counting: false, ..buffers });
+    let buffers = plain().with(|it| {
+        it.receive_buffer = (8 << 20).into();
+        it.send_buffer = (8 << 20).into();
+    });
+    let (_, standard, none) = run(buffers.with(|it| it.byte_counting = false));
     let slow = by_time(Duration::from_secs(1));
-    let (burst, stretched, late) = run(TcpConfig { byte_counting: false, ..slow.clone() });
+    let (burst, stretched, late) = run(slow.clone().with(|it| it.byte_counting = false));
     assert_eq!((none, late), (0, 0));
     // One acknowledgment opens the whole window at once, and the window grows by one segment for
     // it.
@@ -240,7 +247,7 @@ fn stretched_acknowledgments_have_the_side_effects_that_are_feared() {
 fn a_short_transfer_with_fin_is_answered_at_once() {
     //= S2.10
     let acks = AckPolicy::TimeOnly { interval: ms(500) };
-    let mut pair = Pair::with(TcpConfig { acks, ..plain() });
+    let mut pair = Pair::with(plain().with(|it| it.acks = acks));
     let began = pair.now;
     pair.ends[NEAR].finishes = true;
     pair.send(NEAR, 500);
@@ -253,7 +260,7 @@ fn a_short_transfer_with_fin_is_answered_at_once() {
 fn acknowledgments_by_traffic_grow_sparse_and_return_after_a_loss() {
     //= S2.47
     let acks = AckPolicy::ByTraffic { most: 8, delay: ms(100) };
-    let mut pair = Pair::with(TcpConfig { acks, ..plain() });
+    let mut pair = Pair::with(plain().with(|it| it.acks = acks));
     pair.rate = Rate::from_mbps(10);
     let mut count = 0;
     pair.fate = Box::new(move |seen| {
@@ -276,7 +283,7 @@ fn acknowledgments_by_traffic_grow_sparse_and_return_after_a_loss() {
 #[test]
 fn a_burst_limit_spreads_a_window_over_the_round_trip() {
     //= S2.47
-    let mut pair = Pair::with(TcpConfig { burst: Some(4), ..plain() });
+    let mut pair = Pair::with(plain().with(|it| it.burst = Some(4)));
     pair.run_for(ms(500));
     let before = pair.seen.len();
     pair.send(NEAR, 200_000).run_for(ms(19));
@@ -291,7 +298,7 @@ fn segments_of_every_size_of_the_paper_carry_the_stream() {
     //= S2.12
     // The longest packet of 802.11b, and beyond it the longest of Ethernet and of IP.
     for mtu in [65_535, 9_000, 2296, 1500, 1000, 500] {
-        let pair = bulk(TcpConfig { mss: mtu - 40, ..plain() });
+        let pair = bulk(plain().with(|it| it.mss = mtu - 40));
         let most = pair.sent(NEAR).map(|seen| seen.len).max().unwrap();
         assert_eq!(most, usize::from(mtu) - 40 - 12);
     }
@@ -301,7 +308,7 @@ fn segments_of_every_size_of_the_paper_carry_the_stream() {
 fn the_template_writes_the_headers_that_full_processing_writes() {
     //= S2.7
     let log = |template| {
-        let pair = bulk(TcpConfig { template, ..plain() });
+        let pair = bulk(plain().with(|it| it.template = template));
         let operations = *pair.connection(NEAR).operations();
         assert_eq!(operations.templates > 600, template);
         (pair.timeline, operations.segments_sent)
@@ -312,11 +319,10 @@ fn the_template_writes_the_headers_that_full_processing_writes() {
 #[test]
 fn bursts_leave_a_share_of_the_round_trip_apart() {
     //= S2.47
-    let mut pair = Pair::with(TcpConfig {
-        burst: Some(4),
-        congestion_control: CongestionControl::RENO,
-        ..plain()
-    });
+    let mut pair = Pair::with(plain().with(|it| {
+        it.burst = Some(4);
+        it.congestion_control = CongestionControl::RENO;
+    }));
     let began = pair.now;
     let len = 10 * pair.connection(NEAR).segment_size() as usize;
     pair.send(NEAR, len).run_for(ms(19));
@@ -332,7 +338,7 @@ fn bursts_leave_a_share_of_the_round_trip_apart() {
 fn a_buffer_grows_from_a_size_that_the_window_scale_can_express() {
     for most in [16 << 20, 100 << 20, 1 << 30] {
         let receive_buffer = BufferSize { initial: 1 << 10, most };
-        let config = TcpConfig { receive_buffer, ..TcpConfig::default() };
+        let config = TcpConfig::default().with(|it| it.receive_buffer = receive_buffer);
         let mut pair = Pair::new(config.clone(), config);
         pair.connect().transfer(100_000, Duration::from_secs(5));
     }

@@ -13,7 +13,10 @@ fn check(name: &str, pair: &Pair) {
 }
 
 fn config() -> TcpConfig {
-    TcpConfig { timestamps: false, nagle: false, ..TcpConfig::new_reno() }
+    TcpConfig::new_reno().with(|it| {
+        it.timestamps = false;
+        it.nagle = false;
+    })
 }
 
 /// Sends ten segments over 10 Mb/s and finishes; the numbers given, from 1, meet `fate`.
@@ -48,7 +51,7 @@ fn two_losses_repaired_by_sack() {
 
 #[test]
 fn two_losses_repaired_by_new_reno() {
-    let pair = ten_segments(TcpConfig { sack: false, ..config() }, &[3, 5], |_| Fate::lost());
+    let pair = ten_segments(config().with(|it| it.sack = false), &[3, 5], |_| Fate::lost());
     check("new-reno", &pair);
 }
 
@@ -61,6 +64,6 @@ fn two_losses_as_netbsd_met_them() {
 #[test]
 fn a_damaged_segment_named_by_a_notification() {
     let corruption = Corruption::on(NotificationMode::DraftSafe);
-    let pair = ten_segments(TcpConfig { corruption, ..config() }, &[3, 5], Fate::damaged);
+    let pair = ten_segments(config().with(|it| it.corruption = corruption), &[3, 5], Fate::damaged);
     check("damage", &pair);
 }

@@ -9,7 +9,10 @@ use windfall_wire_net::{TcpFlags, TcpOptions, TcpRepr};
 use crate::pair::*;
 
 fn config(fast_open: bool) -> TcpConfig {
-    TcpConfig { fast_open, time_wait: Duration::from_secs(1), ..TcpConfig::default() }
+    TcpConfig::default().with(|it| {
+        it.fast_open = fast_open;
+        it.time_wait = Duration::from_secs(1);
+    })
 }
 
 /// Returns a pair whose near end has spoken to the far one before.

@@ -146,7 +146,7 @@ fn what_is_ignored_is_not_compared() {
 #[test]
 fn the_engine_runs_with_the_settings_it_is_given() {
     let text = format!("{OPENED}+0 %{{ assert tcpi_snd_cwnd == 3 }}%");
-    let tcp = TcpConfig { initial_window: 3, ..TcpConfig::default() };
+    let tcp = TcpConfig::default().with(|it| it.initial_window = 3);
     let tolerance = Duration::from_millis(1);
     let conformance = Conformance { tcp, tolerance, ..Conformance::default() };
     assert_eq!(conformance.run(&script(&text)), ScriptOutcome::Passed);

@@ -406,14 +406,16 @@ impl End {
                 let paper = windfall_sap::SapConfig::paper();
                 // Larger packets are an experiment of section 3.3: the paper's own have 1 KB.
                 let max_datagram = paper.max_datagram + record.saturating_sub(PAPER_MESSAGE);
-                windfall_sap::SapConfig { base_datagram: max_datagram, max_datagram, ..paper }
+                paper.with(|it| {
+                    it.base_datagram = max_datagram;
+                    it.max_datagram = max_datagram;
+                })
             }
             // The frames of the office are at most this long.
-            _ => windfall_sap::SapConfig {
-                max_datagram: 1_472,
-                connect_timeout: Duration::from_secs(5),
-                ..windfall_sap::SapConfig::standard()
-            },
+            _ => windfall_sap::SapConfig::standard().with(|it| {
+                it.max_datagram = 1_472;
+                it.connect_timeout = Duration::from_secs(5);
+            }),
         };
         let mut secret = [end as u8; 32];
         secret[..8].copy_from_slice(&seed.to_be_bytes());
@@ -513,7 +515,7 @@ impl End {
 }
 
 fn tcp_config() -> Arc<windfall_tcp::TcpConfig> {
-    Arc::new(windfall_tcp::TcpConfig { nagle: false, ..windfall_tcp::TcpConfig::default() })
+    Arc::new(windfall_tcp::TcpConfig::default().with(|it| it.nagle = false))
 }
 
 /// Builds an IPv4 packet from one end to the other.

@@ -98,7 +98,7 @@ impl CameraSender {
 
 /// Connects over SAP to a receiver which may open its port a little later.
 fn connect(to: SocketAddr) -> Result<SapSocket, CameraError> {
-    let options = SapOptions { carrier: Some(Carrier::Udp), ..SapOptions::default() };
+    let options = SapOptions::default().with(|it| it.carrier = Some(Carrier::Udp));
     let socket = options
         .connect_to_starting(to)
         .map_err(|source| CameraError::Unconnected { to, source })?;
@@ -124,7 +124,7 @@ impl CameraReceiver {
                 Self::Lite(Box::new(socket))
             }
             CameraProtocol::Sap => {
-                let options = SapOptions { carrier: Some(Carrier::Udp), ..SapOptions::default() };
+                let options = SapOptions::default().with(|it| it.carrier = Some(Carrier::Udp));
                 Self::Sap(options.listen(on)?, None)
             }
         })

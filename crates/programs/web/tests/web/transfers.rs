@@ -184,9 +184,9 @@ fn different_keys_are_named_as_the_reason_for_tcp() {
     let folder = Folder::new("web-keys");
     let original = noise(20_000, 500);
     put(&folder, "a.jpg", &original);
-    let with = |digit: &str| SapOptions {
-        key: Some(SharedKey::from_hex(&digit.repeat(64)).expect("a key")),
-        ..SapOptions::default()
+    let with = |digit: &str| {
+        SapOptions::default()
+            .with(|it| it.key = Some(SharedKey::from_hex(&digit.repeat(64)).expect("a key")))
     };
     let none = SapOptions::default();
     let one = with("1");

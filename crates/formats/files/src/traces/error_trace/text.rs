@@ -19,6 +19,7 @@ const FORMAT: &str = "windfall-error-trace";
 
 /// Bytes that are no error trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ErrorTraceError {
     /// The first line is not the header of an error trace.
     #[error(

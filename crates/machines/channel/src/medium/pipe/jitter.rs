@@ -20,6 +20,7 @@ const LONGEST_TABLE: usize = 1 << 20;
 
 /// The distribution of a delay around its mean.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Distribution {
     /// Evenly spread up to the jitter on either side.
     #[default]
