@@ -37,8 +37,6 @@ packages:
 # Compares the interfaces of the published crates with those of the last version that has a tag, or
 # with those of a revision: `make semver SINCE=v0.1.0`.
 semver:
-	@cargo semver-checks --version >/dev/null 2>&1 || \
-	  { echo 'make semver needs cargo-semver-checks: cargo install cargo-semver-checks --locked' >&2; exit 1; }
 	@cargo xtask semver $(SINCE)
 
 # Installs libsap for C, with its header, pkg-config file and manual, below PREFIX (/usr/local).

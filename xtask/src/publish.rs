@@ -49,6 +49,7 @@ pub(crate) fn publish(root: &Path) -> Result<(), String> {
 /// others of the workspace would turn features on.
 pub(crate) fn features(root: &Path) -> Result<(), String> {
     let crates = published(Workspace::load(root)?.packages);
+    need(root, "hack")?;
     let mut hack = cargo(root);
     hack.args(["hack", "check", "--locked", "--quiet", "--feature-powerset"]);
     run(hack.args(selection(&crates)))
@@ -66,6 +67,7 @@ pub(crate) fn semver(root: &Path, revision: Option<&str>) -> Result<(), String> 
         return Ok(());
     };
     let baseline = baseline.trim();
+    need(root, "semver-checks")?;
     let listing = output(
         Command::new("git").args(["ls-tree", "-r", "--name-only", baseline]).current_dir(root),
     )?;
@@ -146,6 +148,12 @@ fn cargo(folder: &Path) -> Command {
     // The variables of the run of this program are not those of the packages.
     command.env_remove("CARGO_MANIFEST_DIR");
     command
+}
+
+/// Fails if cargo does not have a subcommand, and says how to install it.
+fn need(root: &Path, subcommand: &str) -> Result<(), String> {
+    let help = format!("cargo-{subcommand} is missing: cargo install cargo-{subcommand} --locked");
+    output(cargo(root).args([subcommand, "--version"])).map(|_| ()).map_err(|_| help)
 }
 
 /// Runs a command, whose output is shown.
