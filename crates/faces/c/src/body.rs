@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
-use windfall_bodies::send_file;
+use windfall_bodies::{FilePart, send_file};
 use windfall_socket::Mode;
 
 use crate::failure::{CallResult, Failure};
@@ -63,7 +63,8 @@ pub unsafe extern "C" fn sap_send_part(
         let file = unsafe { duplicate(fd) }?;
         let end = start.checked_add(len as u64);
         let end = end.ok_or_else(|| Failure::new(libc::EOVERFLOW, "no file has such a range"))?;
-        Ok(send_file(socket.connected()?, (transfer, *token), (file, start..end), is_precise)?)
+        let part = FilePart { file, range: start..end };
+        Ok(send_file(socket.connected()?, transfer, *token, part, is_precise)?)
     });
     socket.error.report(sent.map(|()| 0), -1)
 }

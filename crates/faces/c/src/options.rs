@@ -87,8 +87,9 @@ pub unsafe extern "C" fn sap_set_timeout(sock: *mut Socket, milliseconds: c_int)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_linger(sock: *mut Socket, milliseconds: c_int) -> c_int {
     let socket = socket!(sock, -1);
-    let text = || format!("a close cannot wait for {milliseconds} ms");
-    let linger = span(milliseconds).ok_or_else(|| Failure::new(libc::EINVAL, text()));
+    let linger = span(milliseconds).ok_or_else(|| {
+        Failure::new(libc::EINVAL, format!("a close cannot wait for {milliseconds} ms"))
+    });
     let set = linger.and_then(|linger| socket.set(|settings| settings.linger = Some(linger)));
     socket.error.report(set, -1)
 }

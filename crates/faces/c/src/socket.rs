@@ -114,8 +114,7 @@ impl Socket {
     }
 
     pub(crate) fn connected(&self) -> CallResult<&SapSocket> {
-        let unconnected = || Failure::new(libc::ENOTCONN, "the socket is not connected");
-        self.socket.get().ok_or_else(unconnected)
+        self.socket.get().ok_or_else(|| Failure::new(libc::ENOTCONN, "the socket is not connected"))
     }
 
     /// Makes this socket the end of a connection.
@@ -133,8 +132,10 @@ impl Socket {
     }
 
     pub(crate) fn accept(&self) -> CallResult<SapSocket> {
-        let not_listening = || Failure::new(libc::EINVAL, "the socket does not listen");
-        let listener = self.listener.get().ok_or_else(not_listening)?;
+        let listener = self
+            .listener
+            .get()
+            .ok_or_else(|| Failure::new(libc::EINVAL, "the socket does not listen"))?;
         let (timeout, nonblocking) = {
             let settings = self.settings();
             (settings.timeout, settings.nonblocking)

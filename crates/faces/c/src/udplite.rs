@@ -43,8 +43,11 @@ pub(crate) struct LiteCounts {
 unsafe fn resolve(address: *const c_char, port: u16) -> CallResult<SocketAddr> {
     // SAFETY: as the caller promises.
     let address = unsafe { address_of(address, port) }?;
-    let unknown = || Failure::new(libc::ENXIO, format!("{address} is unknown"));
-    address.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(unknown)
+    address
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next())
+        .ok_or_else(|| Failure::new(libc::ENXIO, format!("{address} is unknown")))
 }
 
 impl LiteSocket {
@@ -75,8 +78,9 @@ impl LiteSocket {
 
     /// Returns the peer of a connected socket.
     pub(crate) fn connected(&self) -> CallResult<SocketAddr> {
-        let unconnected = || Failure::new(libc::ENOTCONN, "the socket is not connected");
-        self.socket.peer().ok_or_else(unconnected)
+        self.socket
+            .peer()
+            .ok_or_else(|| Failure::new(libc::ENOTCONN, "the socket is not connected"))
     }
 
     /// Returns the number of datagrams that the socket has discarded.

@@ -7,10 +7,10 @@ use windfall_base::Duration;
 use windfall_socket::Carrier;
 use windfall_system::interrupt;
 use windfall_video::{
-    AdaptiveClip, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, PAYLOAD_TYPE, VIDEO_PORT,
-    VideoCodec, VideoError, VideoFormat, VideoProtocol, VideoReceiverConfig, VideoSenderConfig,
-    VideoSource, WsimProtocol, clip_sheet, parse_rate, parse_size, receive_video, send_adaptive,
-    send_video, stream_codec,
+    AdaptiveClip, AdaptiveVideo, ClipQuality, EncodeConfig, OWN_CLIP, Overrun, PAYLOAD_TYPE,
+    VIDEO_PORT, VideoCodec, VideoError, VideoFormat, VideoProtocol, VideoReceiverConfig,
+    VideoSenderConfig, VideoSource, WsimProtocol, clip_sheet, parse_rate, parse_size,
+    receive_video, send_adaptive, send_video, stream_codec,
 };
 
 use crate::exchange::{End, Output, completed};
@@ -306,7 +306,9 @@ impl Send {
             Overrun::of(bit_rate.into(), bytes, seconds).into_iter().for_each(tell);
             Ok(coded)
         };
-        let sent = send_adaptive(sender, config.codec, (pictures, rate), config.bit_rate, encode)?;
+        let codec = config.codec;
+        let video = AdaptiveVideo { codec, pictures, rate, highest: config.bit_rate };
+        let sent = send_adaptive(sender, &video, encode)?;
         let changes = sent.rates.len().saturating_sub(1);
         let packets = sent.packets;
         tell(format!("{packets} packets of {pictures} pictures sent, {changes} changes of rate"));

@@ -18,10 +18,9 @@ impl FromPyObject<'_, '_> for Address {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let wrong = || PyTypeError::new_err("an address is a tuple (host, port)");
-        let tuple = given.cast::<PyTuple>().map_err(|_| wrong())?;
+        let tuple = given.cast::<PyTuple>().map_err(|_| wrong_address())?;
         if !matches!(tuple.len(), 2 | 4) || !tuple.get_item(0)?.is_instance_of::<PyString>() {
-            return Err(wrong());
+            return Err(wrong_address());
         }
         let flow_and_scope = match tuple.len() {
             2 => None,
@@ -31,6 +30,11 @@ impl FromPyObject<'_, '_> for Address {
         let port = tuple.get_item(1)?.extract()?;
         Ok(Self { host, port, flow_and_scope })
     }
+}
+
+/// Returns the error of a value that is no address.
+fn wrong_address() -> PyErr {
+    PyTypeError::new_err("an address is a tuple (host, port)")
 }
 
 impl Address {
@@ -59,8 +63,10 @@ impl Address {
 
     /// Returns the first address that it stands for.
     pub(crate) fn first(&self) -> PyResult<SocketAddr> {
-        let unknown = || PyOSError::new_err(format!("{} has no address", self.host));
-        self.resolve()?.into_iter().next().ok_or_else(unknown)
+        self.resolve()?
+            .into_iter()
+            .next()
+            .ok_or_else(|| PyOSError::new_err(format!("{} has no address", self.host)))
     }
 }
 

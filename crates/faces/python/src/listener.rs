@@ -64,8 +64,10 @@ impl PyListener {
 
     /// Accepts without waiting; raises BlockingIOError if no connection is there.
     fn try_accept<'py>(&self, py: Python<'py>) -> PyResult<Accepted<'py>> {
-        let none = || PyBlockingIOError::new_err("no connection waits");
-        let (socket, from) = self.listener.try_accept().ok_or_else(none)?;
+        let (socket, from) = self
+            .listener
+            .try_accept()
+            .ok_or_else(|| PyBlockingIOError::new_err("no connection waits"))?;
         Ok((PySocket::new(socket), address::tuple(py, from)?))
     }
 

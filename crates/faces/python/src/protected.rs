@@ -6,7 +6,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use windfall_media::{ProtectError, ProtectedArrival, ProtectedPart};
+use windfall_media::{ProtectError, ProtectedArrival};
 
 fn refuse(error: ProtectError) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -26,8 +26,7 @@ pub(crate) fn protect<'py>(
 ) -> PyResult<Vec<(Bound<'py, PyBytes>, usize)>> {
     let data = data.to_vec(py)?;
     let parts = py.detach(|| windfall_media::protect(&data, longest)).map_err(refuse)?;
-    let pair = |part: ProtectedPart| (PyBytes::new(py, &part.bytes), part.exact);
-    Ok(parts.into_iter().map(pair).collect())
+    Ok(parts.into_iter().map(|part| (PyBytes::new(py, &part.bytes), part.exact)).collect())
 }
 
 /// The parts of a file that have arrived, in any order.

@@ -99,8 +99,9 @@ impl PyUdpLiteSocket {
             let text = format!("level {level} is not IPPROTO_UDPLITE ({PROTOCOL})");
             return Err(PyValueError::new_err(text));
         }
-        let refused = |error: io::Error| PyValueError::new_err(error.to_string());
-        self.open()?.set_option(option, value).map_err(refused)
+        self.open()?
+            .set_option(option, value)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Sends one datagram to the peer; returns its length.
@@ -169,8 +170,10 @@ impl PyUdpLiteSocket {
     /// Returns the address of the peer.
     fn getpeername<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let peer = self.open()?.peer();
-        let unconnected = || PyOSError::new_err((107, "the socket is not connected"));
-        address::tuple(py, peer.ok_or_else(unconnected)?)
+        address::tuple(
+            py,
+            peer.ok_or_else(|| PyOSError::new_err((107, "the socket is not connected")))?,
+        )
     }
 
     /// Returns the descriptor, which is readable while datagrams wait; -1 once it is closed.

@@ -108,10 +108,12 @@ impl Station<'_> {
         server: &mut Child,
         limit: Duration,
     ) -> Result<(), LinkError> {
-        let fail = |error| LinkError::of_system("cannot look at the server", error);
         let deadline = now() + limit;
         while !self.listens_on(port)? {
-            let ended = server.try_wait().map_err(fail)?.filter(|status| !status.success());
+            let ended = server
+                .try_wait()
+                .map_err(|error| LinkError::of_system("cannot look at the server", error))?
+                .filter(|status| !status.success());
             let why = match ended {
                 Some(status) => format!("its server ended with {status}"),
                 None if now() > deadline => format!("waited for {limit:?}"),

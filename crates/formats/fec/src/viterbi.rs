@@ -38,8 +38,9 @@ impl<const STATES: usize> Viterbi<STATES> {
     fn new(code: ConvolutionalCode) -> Self {
         debug_assert_eq!(STATES, 1 << code.memory());
         let sign = |which: usize| {
-            let bit = |pair: usize| code.output(2 * pair as u32)[which];
-            core::array::from_fn(|pair| 2 * i16::from(bit(pair % (STATES / 2))) - 1)
+            core::array::from_fn(|pair| {
+                2 * i16::from(code.output(2 * (pair % (STATES / 2)) as u32)[which]) - 1
+            })
         };
         Self { signs: [sign(0), sign(1)], choices: Vec::new() }
     }

@@ -49,8 +49,7 @@ pub fn count(ballots: &[Ballot<'_>]) -> Votes {
         let value = first.bytes[at];
         let all = ballots.iter().filter(|ballot| ballot.bytes.len() == first.bytes.len());
         let total: i32 = all.clone().map(|ballot| ballot.weight(at)).sum();
-        let differing = |ballot: &Ballot<'_>| ballot.bytes.get(at).is_some_and(|it| *it != value);
-        if !others.iter().any(differing) {
+        if !others.iter().any(|ballot| ballot.bytes.get(at).is_some_and(|it| *it != value)) {
             return (value, total);
         }
         (0..8).fold((value, total), |(value, least), bit| {
@@ -60,9 +59,10 @@ pub fn count(ballots: &[Ballot<'_>]) -> Votes {
             (if sum < 0 { value ^ mask } else { value }, least.min(sum.abs()))
         })
     };
-    let clamp = |margin: i32| u16::try_from(margin).unwrap_or(u16::MAX);
-    let (bytes, margins) =
-        (0..first.bytes.len()).map(byte).map(|(value, margin)| (value, clamp(margin))).unzip();
+    let (bytes, margins) = (0..first.bytes.len())
+        .map(byte)
+        .map(|(value, margin)| (value, u16::try_from(margin).unwrap_or(u16::MAX)))
+        .unzip();
     Votes { bytes, margins }
 }
 
@@ -73,7 +73,8 @@ pub fn count(ballots: &[Ballot<'_>]) -> Votes {
 pub fn correct(
     code: &ReedSolomon,
     block: &mut [u8],
-    (margins, missing): (&[u16], &[u8]),
+    margins: &[u16],
+    missing: &[u8],
     others: impl Iterator<Item = Vec<u8>>,
 ) -> Option<Corrected> {
     let known = (0..block.len().min(margins.len())).map(|at| at as u8);

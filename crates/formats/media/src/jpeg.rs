@@ -9,7 +9,7 @@ mod markers;
 
 use crate::error::PictureError;
 use crate::jpeg_file;
-use crate::picture::{Picture, rgb_len};
+use crate::picture::{Area, Picture, rgb_len};
 pub use arrived::Arrived;
 use markers::Head;
 
@@ -33,14 +33,14 @@ impl Jpeg {
     /// # Errors
     /// It never fails for a picture of this type.
     pub fn encode(picture: &Picture, quality: u8) -> Result<Self, PictureError> {
-        let size = (picture.width(), picture.height());
         let whole = Head::parse(&picture.to_jpeg(quality)?)?.0;
-        let head = whole.sized(size).with_interval(interval(size.0));
+        let head = whole.sized(picture.width(), picture.height());
+        let head = head.with_interval(interval(picture.width()));
         let head = head.with_segments(&jpeg_file::segments(picture.viewing()));
         let mut scan = Vec::new();
         let mut lengths = Vec::new();
-        for (corner, size) in Tiles::of(&head) {
-            let bytes = picture.cut(corner, size).to_jpeg(quality)?;
+        for tile in Tiles::of(&head) {
+            let bytes = picture.cut(tile).to_jpeg(quality)?;
             let segment = Head::parse(&bytes)?.1;
             // The rest is the marker that ends the picture.
             let segment = segment.get(..segment.len().saturating_sub(2)).unwrap_or_default();
@@ -128,7 +128,8 @@ impl Layout {
     #[must_use]
     pub fn memory(&self) -> usize {
         let scan = self.scan_len().saturating_mul(3);
-        scan.saturating_add(rgb_len(self.head.size()))
+        let (width, height) = self.head.size();
+        scan.saturating_add(rgb_len(width, height))
     }
 
     /// Returns the number of segments.
@@ -173,18 +174,19 @@ impl Layout {
         let empty = [self.head.bytes(), &[0, 0xff, 0xd9]].concat();
         let viewing = Picture::viewing_of(&empty);
         let mut unreadable = 0;
-        for ((corner, size), (at, length)) in Tiles::of(&self.head).zip(self.places()) {
-            let mut bytes = self.head.sized(size).with_interval(0).bytes().to_vec();
+        for (tile, (at, length)) in Tiles::of(&self.head).zip(self.places()) {
+            let mut bytes =
+                self.head.sized(tile.width, tile.height).with_interval(0).bytes().to_vec();
             let data = arrived.segment(at, length);
             bytes.extend(&data);
             bytes.extend([0xff, 0xd9]);
             match Picture::read(&bytes) {
-                Ok(tile) if !data.is_empty() => picture.paste(corner, &tile),
+                Ok(part) if !data.is_empty() => picture.paste(tile.x, tile.y, &part),
                 _ => {
                     unreadable += 1;
-                    if let Some(above) = corner.1.checked_sub(BLOCK) {
-                        let above = picture.cut((corner.0, above), size);
-                        picture.paste(corner, &above);
+                    if let Some(y) = tile.y.checked_sub(BLOCK) {
+                        let above = picture.cut(Area { y, ..tile });
+                        picture.paste(tile.x, tile.y, &above);
                     }
                 }
             }
@@ -210,30 +212,42 @@ fn interval(width: u32) -> u16 {
     (1..=most).rev().find(|count| row.is_multiple_of(*count)).unwrap_or(1) as u16
 }
 
-/// Returns the position and size of the part of each segment, in order.
+/// Returns the part of each segment, in order.
 struct Tiles {
-    size: (u32, u32),
+    /// The size of the picture.
     width: u32,
-    next: (u32, u32),
+    height: u32,
+    /// The width of a part.
+    step: u32,
+    /// The upper left corner of the next part.
+    x: u32,
+    y: u32,
 }
 
 impl Tiles {
     fn of(head: &Head) -> Self {
-        let width = u32::from(head.interval()).max(1) * BLOCK;
-        Self { size: head.size(), width, next: (0, 0) }
+        let (width, height) = head.size();
+        let step = u32::from(head.interval()).max(1) * BLOCK;
+        Self { width, height, step, x: 0, y: 0 }
     }
 }
 
 impl Iterator for Tiles {
-    type Item = ((u32, u32), (u32, u32));
+    type Item = Area;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let ((x, y), (width, height)) = (self.next, self.size);
-        if y >= height {
+        if self.y >= self.height {
             return None;
         }
-        self.next = if x + self.width < width { (x + self.width, y) } else { (0, y + BLOCK) };
-        Some(((x, y), (self.width.min(width - x), BLOCK.min(height - y))))
+        let width = self.step.min(self.width - self.x);
+        let height = BLOCK.min(self.height - self.y);
+        let part = Area { x: self.x, y: self.y, width, height };
+        self.x += self.step;
+        if self.x >= self.width {
+            self.x = 0;
+            self.y += BLOCK;
+        }
+        Some(part)
     }
 }
 

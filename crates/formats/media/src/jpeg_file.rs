@@ -62,8 +62,11 @@ fn orientation(exif: &[u8]) -> Option<Orientation> {
     };
     let number = |at: usize, length: usize| {
         let bytes = exif.get(at..)?.get(..length)?;
-        let push = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
-        Some(if is_big { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) })
+        Some(if is_big {
+            bytes.iter().fold(0, append_byte)
+        } else {
+            bytes.iter().rev().fold(0, append_byte)
+        })
     };
     let begin = number(4, 4)? as usize;
     for entry in 0..number(begin, 2)? as usize {
@@ -80,6 +83,11 @@ fn orientation(exif: &[u8]) -> Option<Orientation> {
         return Orientation::from_exif(u8::try_from(number(at + 8, length)?).ok()?);
     }
     None
+}
+
+/// Appends a byte to a number.
+fn append_byte(value: u32, byte: &u8) -> u32 {
+    value << 8 | u32::from(*byte)
 }
 
 /// The place of the colour space in an ICC profile, and that of pictures in red, green and blue.
@@ -148,10 +156,9 @@ fn unreadable(marker: u8, frame: &[u8]) -> Option<&'static str> {
 
 /// Returns the length of entropy-coded data, which end before a marker that is no restart.
 fn entropy_coded(bytes: &[u8]) -> Option<usize> {
-    let is_marker = |pair: &[u8]| {
+    bytes.windows(2).position(|pair| {
         pair[0] == 0xff && !matches!(pair[1], 0x00 | 0xff) && !ALONE.contains(&pair[1])
-    };
-    bytes.windows(2).position(is_marker)
+    })
 }
 
 /// Returns the segments that tell a viewer what it must know: an EXIF header with the orientation,

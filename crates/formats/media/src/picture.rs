@@ -106,7 +106,7 @@ impl Picture {
         if !(1..=LONGEST).contains(&width) || !(1..=LONGEST).contains(&height) {
             return Err(PictureError::Size(width, height));
         }
-        let kept = rgb_len((width, height));
+        let kept = rgb_len(width, height);
         budget.check(kept * DECODING)?;
         if is_jpeg && is_whole && jpeg_file::lacks_blocks(bytes) {
             return Err(PictureError::Cut(bytes.len()));
@@ -184,18 +184,17 @@ impl Picture {
         3 * (y as usize * self.width as usize + x as usize)
     }
 
-    /// Returns the part of `width` × `height` pixels whose upper left corner is at `x`, `y`,
-    /// clipped at the edges.
-    pub(crate) fn cut(&self, (x, y): (u32, u32), (width, height): (u32, u32)) -> Self {
-        let width = width.min(self.width - x);
-        let height = height.min(self.height - y);
-        let rows = (y..y + height).map(|row| self.place(x, row));
+    /// Returns the part of a picture in an area, which is clipped at the edges.
+    pub(crate) fn cut(&self, area: Area) -> Self {
+        let width = area.width.min(self.width - area.x);
+        let height = area.height.min(self.height - area.y);
+        let rows = (area.y..area.y + height).map(|row| self.place(area.x, row));
         let rgb = rows.flat_map(|at| &self.rgb[at..at + 3 * width as usize]).copied().collect();
         Self { width, height, rgb, viewing: Viewing::default() }
     }
 
     /// Copies `part` to the position `x`, `y`, clipped at the edges.
-    pub(crate) fn paste(&mut self, (x, y): (u32, u32), part: &Self) {
+    pub(crate) fn paste(&mut self, x: u32, y: u32, part: &Self) {
         let width = part.width.min(self.width.saturating_sub(x)) as usize;
         for row in 0..part.height.min(self.height.saturating_sub(y)) {
             let to = self.place(x, y + row);
@@ -254,8 +253,19 @@ impl Picture {
     }
 }
 
+/// A rectangle of pixels in a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Area {
+    /// The column of the upper left corner.
+    pub(crate) x: u32,
+    /// The row of the upper left corner.
+    pub(crate) y: u32,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
 /// Returns the size of the colours in bytes.
-pub(crate) const fn rgb_len((width, height): (u32, u32)) -> usize {
+pub(crate) const fn rgb_len(width: u32, height: u32) -> usize {
     3 * width as usize * height as usize
 }
 

@@ -34,8 +34,7 @@ impl VideoFormat {
     /// # Errors
     /// If a side is odd, 0 or above 4096.
     pub fn check(self) -> Result<Self, PictureError> {
-        let is_good = |side: u32| side.is_multiple_of(2) && (2..=LONGEST).contains(&side);
-        if is_good(self.width) && is_good(self.height) {
+        if is_valid_side(self.width) && is_valid_side(self.height) {
             Ok(self)
         } else {
             Err(PictureError::VideoSize(self.width, self.height))
@@ -54,6 +53,11 @@ impl VideoFormat {
         let height = self.height as usize;
         [(width, height), (width / 2, height / 2), (width / 2, height / 2)]
     }
+}
+
+/// Returns whether a picture may have a side of that length.
+fn is_valid_side(side: u32) -> bool {
+    side.is_multiple_of(2) && (2..=LONGEST).contains(&side)
 }
 
 /// One raw picture: the planes Y, U and V, the latter at half the width and height.

@@ -98,6 +98,15 @@ pub struct Parcel {
     pub exact: Option<Vec<Range<usize>>>,
 }
 
+/// A range of a file.
+#[derive(Debug)]
+pub struct FilePart {
+    /// The open file.
+    pub file: File,
+    /// The offsets of the bytes in it.
+    pub range: Range<u64>,
+}
+
 /// Sends a range of a file as the transfer of this number and token; the socket stays open. A file
 /// that cannot be read is refused. A range that does not begin with the file is precise: its own
 /// bytes do not tell what of it must be exact.
@@ -106,10 +115,12 @@ pub struct Parcel {
 /// If the connection ends before all is sent.
 pub fn send_file(
     socket: &SapSocket,
-    (transfer, token): (u16, TransferToken),
-    (file, range): (File, Range<u64>),
+    transfer: u16,
+    token: TransferToken,
+    part: FilePart,
     is_precise: bool,
 ) -> Result<(), SapError> {
+    let FilePart { file, range } = part;
     let is_precise = is_precise || range.start > 0;
     match Content::of_file(Arc::new(file), range, is_precise) {
         Ok(content) => send(socket, transfer, &Parcel { token, content, is_precise, exact: None }),
@@ -160,8 +171,8 @@ fn plan_of(parcel: &Parcel, datagram: usize, most: usize) -> (BodyPlan, Option<B
                 Some(known) => join_closest(known.clone(), most),
                 None => exact_ranges(bytes, most),
             };
-            let narrow = |range: Range<usize>| range.start as u32..range.end as u32;
-            let exact = exact.into_iter().map(narrow).collect();
+            let exact =
+                exact.into_iter().map(|range| range.start as u32..range.end as u32).collect();
             let mut plan = BodyPlan { token, piece, length, exact };
             shorten(&mut plan, datagram);
             (plan, Some(bytes.clone()))
@@ -312,7 +323,6 @@ impl Drop for Loan {
 
 /// Returns the bytes of the ranges, without a copy where there is only one.
 fn joined(bytes: &Bytes, ranges: &[Range<u32>]) -> Bytes {
-    let wide = |range: &Range<u32>| range.start as usize..range.end as usize;
     match ranges {
         [] => Bytes::new(),
         [one] => bytes.slice(wide(one)),
@@ -322,6 +332,11 @@ fn joined(bytes: &Bytes, ranges: &[Range<u32>]) -> Bytes {
             joined.freeze()
         }
     }
+}
+
+/// Returns a range of offsets in the width of this machine.
+fn wide(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
 }
 
 /// Cuts the bytes of the ranges, joined, into pieces of this length; only those that lie in several

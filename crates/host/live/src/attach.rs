@@ -39,15 +39,14 @@ impl FromStr for Attachment {
             Some((station, target)) if !station.contains('/') => (Some(station), target),
             _ => (None, text),
         };
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_name = |text: &str| text.len() < 16 && !text.contains(char::is_whitespace);
         let target = match target {
             "" => None,
-            process if is_number(process) => {
+            process if process.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Some(AttachTarget::Namespace(format!("/proc/{process}/ns/net").into()))
             }
             path if path.contains('/') => Some(AttachTarget::Namespace(path.into())),
-            name => is_name(name).then(|| AttachTarget::Interface(name.to_owned())),
+            name => (name.len() < 16 && !name.contains(char::is_whitespace))
+                .then(|| AttachTarget::Interface(name.to_owned())),
         };
         let advice = "use STATION: and an interface, the number of a process or the path of a \
                       network namespace, such as far:eth1";
@@ -91,9 +90,8 @@ impl LivePlan {
     fn attach_namespace(&mut self, number: usize, path: &Path) -> Result<()> {
         let shown = path.display();
         let file = File::open(path).context(|| format!("attach the network namespace {shown}"))?;
-        let of = |file: &File| file.metadata().map(|it| (it.dev(), it.ino())).ok();
         let others = self.stations.iter().filter_map(|station| station.namespace.as_ref());
-        if others.clone().any(|other| of(other) == of(&file)) {
+        if others.clone().any(|other| namespace_id(other) == namespace_id(&file)) {
             let why = format!("{shown} is another station's already");
             return Err(LiveError::Attach(why));
         }
@@ -133,10 +131,19 @@ impl LivePlan {
     }
 }
 
+/// Returns what identifies the namespace of an open file: its device and inode.
+fn namespace_id(file: &File) -> Option<(u64, u64)> {
+    file.metadata().map(|it| (it.dev(), it.ino())).ok()
+}
+
 /// Tells whether two addresses with their prefixes are of one network.
 fn share(a: &(IpAddr, u8), b: &(IpAddr, u8)) -> bool {
-    let network = |it: &(IpAddr, u8)| ipnet::IpNet::new(it.0, it.1).ok().map(|net| net.trunc());
-    network(a).is_some_and(|a| Some(a) == network(b))
+    network_of(a).is_some_and(|a| Some(a) == network_of(b))
+}
+
+/// Returns the network of an address and its prefix length.
+fn network_of(it: &(IpAddr, u8)) -> Option<ipnet::IpNet> {
+    ipnet::IpNet::new(it.0, it.1).ok().map(|net| net.trunc())
 }
 
 #[cfg(test)]

@@ -179,24 +179,23 @@ fn encode(message: &Message) -> ([u8; 1], Vec<u8>, Vec<BorrowedFd<'_>>) {
 }
 
 fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(match kind {
         0 => Message::Go,
         1 => Message::Device(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
-        2 => Message::Station(text(body), descriptors.pop()?),
+        2 => Message::Station(text_of(body), descriptors.pop()?),
         3 => Message::Namespaces(descriptors),
         16 => Message::Interface(u16::from_le_bytes(body.try_into().ok()?), descriptors.pop()?),
-        15 => Message::Neighbour(text(body).parse().ok()?),
+        15 => Message::Neighbour(text_of(body).parse().ok()?),
         4 if *body.first()? == 0 => Message::Ready(DeviceKind::Tun),
         4 => Message::Ready(DeviceKind::Packet),
-        5 => Message::Failed(*body.first()?, text(&body[1..])),
+        5 => Message::Failed(*body.first()?, text_of(&body[1..])),
         20 => Message::Began,
         6 => Message::Ended(*body.first()?),
         7 => Message::Signal(i32::from_le_bytes(body.try_into().ok()?)),
         8 => Message::Finish,
         9 => {
             let (station, rest) = body.split_first_chunk()?;
-            Message::Counters(u16::from_le_bytes(*station), text(rest))
+            Message::Counters(u16::from_le_bytes(*station), text_of(rest))
         }
         10 => Message::Finished,
         13 => Message::Idle,
@@ -207,10 +206,15 @@ fn decode(kind: u8, body: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Messag
         19 => Message::Outside(descriptors.pop()?),
         12 => {
             let ([status, low, high], line) = body.split_first_chunk()?;
-            Message::Failure(*status, u16::from_le_bytes([*low, *high]), text(line))
+            Message::Failure(*status, u16::from_le_bytes([*low, *high]), text_of(line))
         }
         _ => return None,
     })
+}
+
+/// Returns bytes as text, with a replacement for what is no UTF-8.
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -110,12 +110,14 @@ const FAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2));
 
 /// Two stations with a device each.
 fn plan() -> LivePlan {
-    let station = |name: &str, address| {
-        let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: vec![(address, 24)] };
-        LiveStationPlan { name: name.into(), devices: vec![device], ..LiveStationPlan::default() }
-    };
     let stations = vec![station("near", NEAR), station("far", FAR)];
     LivePlan { stations, ports: vec![(0, 0), (1, 0)], ..LivePlan::default() }
+}
+
+/// Returns the plan of a station with one device.
+fn station(name: &str, address: IpAddr) -> LiveStationPlan {
+    let device = DevicePlan { name: "wf0".into(), mtu: 1500, addresses: vec![(address, 24)] };
+    LiveStationPlan { name: name.into(), devices: vec![device], ..LiveStationPlan::default() }
 }
 
 /// Gives a station a kernel parameter, as `--sysctl` does and as forwarding needs.

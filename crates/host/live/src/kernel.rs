@@ -38,12 +38,13 @@ pub(crate) fn read_files(is_shared: bool) -> String {
 pub(crate) fn listeners() -> usize {
     let count = |file: &&str| {
         let body = fs::read_to_string(format!("/proc/self/net/{file}")).unwrap_or_default();
-        let waits = |line: &&str| !file.starts_with("tcp") || line.contains(" 0A ");
-        body.lines().skip(1).filter(waits).count()
+        body.lines()
+            .skip(1)
+            .filter(|line| !file.starts_with("tcp") || line.contains(" 0A "))
+            .count()
     };
     let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
-    let is_engine = |line: &&str| line.trim_start().starts_with(ENGINE);
-    let engines = devices.lines().filter(is_engine).count();
+    let engines = devices.lines().filter(|line| line.trim_start().starts_with(ENGINE)).count();
     SOCKETS.iter().map(count).sum::<usize>() + engines
 }
 

@@ -47,8 +47,11 @@ impl KernelCounters {
 
     /// Returns the sum of one column over the station's devices.
     fn of_devices(&self, column: &str) -> u64 {
-        let is_counted = |name: &str| name.starts_with("dev.wf") && name.ends_with(column);
-        self.values.iter().filter(|(name, _)| is_counted(name)).map(|(_, value)| value).sum()
+        self.values
+            .iter()
+            .filter(|(name, _)| name.starts_with("dev.wf") && name.ends_with(column))
+            .map(|(_, value)| value)
+            .sum()
     }
 
     /// Returns the packets that the kernel dropped on their way from the link, by reason (S0.71),

@@ -193,8 +193,12 @@ fn arrive_at_root() -> bool {
 
 /// Tells whether this directory is the one that this process has as its root.
 fn is_root(directory: &OwnedFd) -> nix::Result<bool> {
-    let file = |stat: FileStat| (stat.st_dev, stat.st_ino);
-    Ok(file(stat("/")?) == file(fstat(directory)?))
+    Ok(file_id(stat("/")?) == file_id(fstat(directory)?))
+}
+
+/// Returns what identifies a file: its device and inode.
+fn file_id(stat: FileStat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
 }
 
 /// Tells whether this directory, the root of this process, is that of its mount namespace.
@@ -250,8 +254,9 @@ pub(crate) fn use_names(stations: &[LiveStationPlan]) {
 
 /// Tells whether a name is one of a host, and none that every host has.
 fn can_resolve(name: &str) -> bool {
-    let is_part = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-    !name.is_empty() && name != "localhost" && name.chars().all(is_part)
+    !name.is_empty()
+        && name != "localhost"
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it))
 }
 
 #[cfg(test)]

@@ -53,19 +53,23 @@ const FOLDERS: u32 = 100;
 impl LivePlan {
     /// Routes everything without another route through the far station; see [`NatGateway`].
     pub fn add_nat(&mut self, near: usize, far: usize, gateway: IpAddr) {
-        let anywhere = |gateway, device| RoutePlan {
-            destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            prefix: 0,
-            gateway: Some(gateway),
-            device,
-        };
-        self.stations[near].routes.push(anywhere(gateway, 0));
+        self.stations[near].routes.push(default_route(gateway, 0));
         let station = &mut self.stations[far];
         let device = station.devices.len();
         station.devices.push(DevicePlan { name: DEVICE.into(), mtu: MTU, addresses: vec![FAR] });
-        station.routes.push(anywhere(HOST, device));
+        station.routes.push(default_route(HOST, device));
         station.forwards = true;
         self.nat = Some((far, device));
+    }
+}
+
+/// Returns a default route by way of a gateway.
+fn default_route(gateway: IpAddr, device: usize) -> RoutePlan {
+    RoutePlan {
+        destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        prefix: 0,
+        gateway: Some(gateway),
+        device,
     }
 }
 

@@ -196,16 +196,20 @@ pub(crate) fn unmask() -> String {
 }
 
 fn container() -> Option<Container> {
-    let is_there = |path: &str| Path::new(path).exists();
-    if is_there("/.dockerenv") {
+    if exists("/.dockerenv") {
         Some(Container::Docker)
-    } else if is_there("/run/.containerenv") {
+    } else if exists("/run/.containerenv") {
         Some(Container::Podman)
-    } else if is_there("/run/systemd/container") || std::env::var_os("container").is_some() {
+    } else if exists("/run/systemd/container") || std::env::var_os("container").is_some() {
         Some(Container::Other)
     } else {
         None
     }
+}
+
+/// Returns whether a path exists.
+fn exists(path: &str) -> bool {
+    Path::new(path).exists()
 }
 
 /// Reads a kernel parameter that is a number, if the kernel has it.

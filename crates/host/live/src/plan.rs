@@ -58,10 +58,14 @@ impl LivePlan {
 /// of the TCP engine which may run there.
 #[must_use]
 pub fn neighbour_variables(address: Option<IpAddr>) -> Vec<(OsString, OsString)> {
-    let text = |address: IpAddr| OsString::from(address.to_string());
-    let base = ("WINDFALL_BASE".into(), address.map(text).unwrap_or_default());
-    let engine = address.and_then(engine_beside).map(text);
+    let base = ("WINDFALL_BASE".into(), address.map(variable_text).unwrap_or_default());
+    let engine = address.and_then(engine_beside).map(variable_text);
     [base].into_iter().chain(engine.map(|engine| ("WINDFALL_ENGINE".into(), engine))).collect()
+}
+
+/// Returns an address as the value of a variable.
+fn variable_text(address: IpAddr) -> OsString {
+    OsString::from(address.to_string())
 }
 
 /// The plan of one station.

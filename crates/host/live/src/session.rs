@@ -195,46 +195,72 @@ pub fn run<N: Node>(
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
     let clock = SystemClock::new().context(|| "make a clock".into())?;
-    run_on(clock, None, (stations, ending), (signals, control_socket), node, observer)
+    let work = RunWork { stations, line: None, ending };
+    let control = RunControls { signals, socket: control_socket };
+    run_on(clock, work, &control, node, observer)
 }
 
-/// As [`run`], for a node that has known `clock` before, and whose last port is a line.
+/// A line, and the clock that its node has known before.
+pub struct TimedLine {
+    /// The clock that the node has known before.
+    pub clock: SystemClock,
+    /// The device of the line.
+    pub line: LineDevice,
+}
+
+/// The devices between which a run carries packets, and its end.
+struct RunWork {
+    stations: Stations,
+    line: Option<LineDevice>,
+    ending: RunEnd,
+}
+
+/// The signals and the control socket of a run.
+struct RunControls<'a> {
+    signals: &'a Signals,
+    socket: Option<&'a ControlSocket>,
+}
+
+/// As [`run`], for a node that has known its clock before, and whose last port is a line.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_over_line<N: Node>(
-    (clock, line): (SystemClock, LineDevice),
+    line: TimedLine,
     stations: Stations,
     signals: &Signals,
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
-    let work = (stations, RunEnd::WithCommand);
-    run_on(clock, Some(line), work, (signals, None), node, observer)
+    let TimedLine { clock, line } = line;
+    let work = RunWork { stations, line: Some(line), ending: RunEnd::WithCommand };
+    let control = RunControls { signals, socket: None };
+    run_on(clock, work, &control, node, observer)
 }
 
+/// Carries packets between stations, and a line if there is one, until the run ends.
 fn run_on<N: Node>(
     clock: SystemClock,
-    line: Option<LineDevice>,
-    (mut stations, ending): (Stations, RunEnd),
-    (signals, control_socket): (&Signals, Option<&ControlSocket>),
+    work: RunWork,
+    control: &RunControls<'_>,
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(RunOutcome, N)> {
+    let RunWork { mut stations, line, ending } = work;
+    let RunControls { signals, socket: control_socket } = *control;
     let terminal = Terminal::of_this_process();
     let devices = stations.take_devices().into_iter().map(|it| Attached::Station(Box::new(it)));
     let devices: Vec<_> = devices.chain(line.map(Attached::Line)).collect();
-    let watch = |result: io::Result<()>| result.context(|| "watch a descriptor".into());
     for (number, device) in devices.iter().enumerate() {
-        watch(clock.watch_device(Port(number as u16), device))?;
+        watched(clock.watch_device(Port(number as u16), device))?;
     }
-    watch(clock.watch_other(STATIONS, &stations))?;
-    watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
+    watched(clock.watch_other(STATIONS, &stations))?;
+    watched(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
     for socket in control_socket.iter().flat_map(|it| it.sockets()) {
-        watch(clock.watch_other(CONTROL_SOCKET, socket))?;
+        watched(clock.watch_other(CONTROL_SOCKET, socket))?;
     }
     if let Some(keeper) = stations.keeper().and_then(Keeper::socket) {
-        watch(clock.watch_other(KEEPER, keeper))?;
+        watched(clock.watch_other(KEEPER, keeper))?;
     }
     let mut run = Run {
         driver: EventLoop::new(node, clock, devices),
@@ -269,22 +295,27 @@ fn run_on<N: Node>(
     Ok((outcome, driver.into_node()))
 }
 
+/// Says that an error occurred while a descriptor was handed to the clock.
+fn watched(result: io::Result<()>) -> Result<()> {
+    result.context(|| "watch a descriptor".into())
+}
+
 /// Carries packets between a device of the own namespace and a line until a signal asks for the
 /// end, and returns the node.
 ///
 /// # Errors
 /// If the device vanishes.
 pub fn run_here<N: Node>(
-    (clock, line): (SystemClock, LineDevice),
+    line: TimedLine,
     device: StationDevice,
     signals: &Signals,
     node: N,
     observer: &mut impl Observer<N>,
 ) -> Result<(Duration, N)> {
-    let watch = |result: io::Result<()>| result.context(|| "watch a descriptor".into());
-    watch(clock.watch_device(Port(0), &device))?;
-    watch(clock.watch_device(Port(1), &line))?;
-    watch(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
+    let TimedLine { clock, line } = line;
+    watched(clock.watch_device(Port(0), &device))?;
+    watched(clock.watch_device(Port(1), &line))?;
+    watched(clock.watch_other(SIGNALS, signals.0.as_fd()))?;
     let devices = vec![Attached::Station(Box::new(device)), Attached::Line(line)];
     let mut driver = EventLoop::new(node, clock, devices);
     let began = driver.clock_mut().now();

@@ -134,10 +134,9 @@ fn build(
 /// Moves the process into the namespace of a station, and opens it for changes: a new one with the
 /// station's parameters, or one of others, which keeps its own.
 fn namespace_of(plan: &LiveStationPlan) -> Result<(OwnedFd, Netlink)> {
-    let open = || Netlink::open().context(|| "open a netlink socket".into());
     if let Some(shared) = &plan.namespace {
         enter(shared.as_fd())?;
-        return Ok((namespace::own("net")?, open()?));
+        return Ok((namespace::own("net")?, open_netlink()?));
     }
     nix::sched::unshare(CloneFlags::CLONE_NEWNET)
         .map_err(|error| LiveError::NamespacesClosed(error.into()))?;
@@ -151,10 +150,15 @@ fn namespace_of(plan: &LiveStationPlan) -> Result<(OwnedFd, Netlink)> {
             source,
         })?;
     }
-    let mut netlink = open()?;
+    let mut netlink = open_netlink()?;
     let loopback = netlink.index("lo").context(|| "find the loopback device".into())?;
     netlink.up(loopback).context(|| "bring the loopback device up".into())?;
     Ok((namespace, netlink))
+}
+
+/// Opens a netlink socket.
+fn open_netlink() -> Result<Netlink> {
+    Netlink::open().context(|| "open a netlink socket".into())
 }
 
 /// Waits until the kernel takes packets to every IPv6 address of the station for its own: it does
@@ -166,8 +170,7 @@ fn await_addresses(plan: &LiveStationPlan) {
         IpAddr::V4(_) => None,
     });
     // As the kernel lists the route of a single address.
-    let route = |address: &Ipv6Addr| format!("{:032x} 80 ", u128::from(*address));
-    let wanted: Vec<String> = six.map(route).collect();
+    let wanted: Vec<String> = six.map(route_line).collect();
     for _ in 0..LOOKS {
         let routes = fs::read_to_string("/proc/self/net/ipv6_route").unwrap_or_default();
         // A kernel without this list has no IPv6.
@@ -176,6 +179,11 @@ fn await_addresses(plan: &LiveStationPlan) {
         }
         system::pause();
     }
+}
+
+/// Returns how the kernel's table of routes begins the line of an own address.
+fn route_line(address: &Ipv6Addr) -> String {
+    format!("{:032x} 80 ", u128::from(*address))
 }
 
 /// Makes a pair of devices and opens the far one, which lies in the hub.
@@ -200,8 +208,10 @@ fn virtual_ethernet(
         Ok::<_, io::Error>(index)
     })();
     let socket = index.context(making).and_then(|index| {
-        let opening = || format!("open a packet socket at the device {}", device.name);
-        packet::open(index).map_err(|error| LiveError::forbidden(opening(), error))
+        packet::open(index).map_err(|error| {
+            let doing = format!("open a packet socket at the device {}", device.name);
+            LiveError::forbidden(doing, error)
+        })
     });
     enter(station)?;
     socket
@@ -268,8 +278,7 @@ fn quieten(plan: &LiveStationPlan) {
 /// Sets a kernel parameter; `key` has dots, as sysctl takes it.
 fn set_parameter(key: &str, value: &str) -> io::Result<()> {
     let path = key.replace('.', "/");
-    let plain = |part: &str| !part.is_empty() && part != "..";
-    if !path.split('/').all(plain) || !path.starts_with("net/") {
+    if !path.split('/').all(|part| !part.is_empty() && part != "..") || !path.starts_with("net/") {
         let why = "a station has parameters of its own only under net.";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }

@@ -184,9 +184,10 @@ impl Stations {
         let [mounts, user] = [0, 2].map(|place| self.shared.get(place));
         let [of_user, of_mounts] = [CloneFlags::CLONE_NEWUSER, CloneFlags::CLONE_NEWNS];
         let all = user.map(|it| (it, of_user)).into_iter().chain(mounts.map(|it| (it, of_mounts)));
-        let copy = |(namespace, kind): (&OwnedFd, CloneFlags)| Ok((namespace.try_clone()?, kind));
-        let namespaces: std::io::Result<Vec<_>> =
-            all.chain([(network, CloneFlags::CLONE_NEWNET)]).map(copy).collect();
+        let namespaces: std::io::Result<Vec<_>> = all
+            .chain([(network, CloneFlags::CLONE_NEWNET)])
+            .map(|(namespace, kind)| Ok((namespace.try_clone()?, kind)))
+            .collect();
         let namespaces = namespaces.context(|| "copy a descriptor".into())?;
         let identity = Identity::of_caller(false)?;
         let output = ProgramOutput::Inherit;

@@ -138,15 +138,12 @@ impl<'a> Supervisor<'a> {
         namespace::use_names(&work.plan.stations);
         let (stations, kind) = setup::build_all(&work.plan)?;
         let send = |message| control.send(&message).context(|| "report the devices".into());
-        let copy = |descriptor: &std::os::fd::OwnedFd| {
-            descriptor.try_clone().context(|| "copy a descriptor".into())
-        };
         for &(station, device) in &work.plan.ports {
-            let ours = copy(&stations[station].devices[device])?;
+            let ours = copy_descriptor(&stations[station].devices[device])?;
             send(Message::Device(station as u16, ours))?;
         }
         if let Some((station, device)) = work.plan.nat {
-            send(Message::Outside(copy(&stations[station].devices[device])?))?;
+            send(Message::Outside(copy_descriptor(&stations[station].devices[device])?))?;
         }
         for &Listening { station, port, is_udp } in &work.plan.listening {
             setup::enter(stations[station].namespace.as_fd())?;
@@ -162,8 +159,8 @@ impl<'a> Supervisor<'a> {
             ))?;
         }
         for (station, plan) in stations.iter().zip(&work.plan.stations) {
-            send(Message::Station(plan.name.clone(), copy(&station.namespace)?))?;
-            send(Message::Hints(copy(&station.hints)?))?;
+            send(Message::Station(plan.name.clone(), copy_descriptor(&station.namespace)?))?;
+            send(Message::Hints(copy_descriptor(&station.hints)?))?;
         }
         let mut namespaces = vec![namespace::own("mnt")?, namespace::own("pid")?];
         if work.own_user {
@@ -445,4 +442,9 @@ impl<'a> Supervisor<'a> {
         }
         let _ = self.control.send(&Message::Finished);
     }
+}
+
+/// Returns a copy of a descriptor.
+fn copy_descriptor(descriptor: &std::os::fd::OwnedFd) -> Result<std::os::fd::OwnedFd> {
+    descriptor.try_clone().context(|| "copy a descriptor".into())
 }

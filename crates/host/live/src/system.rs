@@ -177,11 +177,10 @@ impl Capabilities {
             unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
         Errno::result(result)?;
         let [low, high] = words;
-        let join = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         Ok(Self {
-            effective: join(low.effective, high.effective),
-            permitted: join(low.permitted, high.permitted),
-            inheritable: join(low.inheritable, high.inheritable),
+            effective: join_words(low.effective, high.effective),
+            permitted: join_words(low.permitted, high.permitted),
+            inheritable: join_words(low.inheritable, high.inheritable),
         })
     }
 
@@ -197,6 +196,11 @@ impl Capabilities {
         let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
         Errno::result(result).map(drop)
     }
+}
+
+/// Joins the two words of a set of capabilities.
+fn join_words(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 /// Lets the programs that this thread executes keep capabilities that are inheritable.

@@ -162,7 +162,6 @@ impl Link {
             let link = Self::named(end.name).with(IFLA_ADDRESS, end.mac.to_vec());
             link.in_namespace(&end.namespace)
         };
-        let attribute = |kind: u16, value: Vec<u8>| Attribute { kind, value };
         let peer = attribute(VETH_INFO_PEER, bytes(&describe(far)));
         let info =
             [attribute(IFLA_INFO_KIND, text("veth")), attribute(IFLA_INFO_DATA, bytes(&peer))];
@@ -211,6 +210,11 @@ impl Link {
             .collect::<Result<_, _>>()?;
         Ok(Self { header, attributes })
     }
+}
+
+/// Returns an attribute with that content.
+fn attribute(kind: u16, value: Vec<u8>) -> Attribute {
+    Attribute { kind, value }
 }
 
 impl Emitable for Link {

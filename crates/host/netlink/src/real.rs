@@ -71,7 +71,7 @@ impl RealInterface {
                 AddressAttribute::Address(address) => Some(*address),
                 _ => None,
             })?;
-            network(&(local, message.header.prefix_len))
+            network(local, message.header.prefix_len)
         });
         let beyond = self.main_routes().filter_map(|message| {
             let destination = message.attributes.iter().find_map(|it| match it {
@@ -172,10 +172,11 @@ impl RealInterface {
 
     fn put_parameters(&self) -> io::Result<()> {
         let mut done = Ok(());
-        let is_other = |(path, value): &&(PathBuf, String)| {
-            fs::read_to_string(path).map_or(true, |now| now != *value)
-        };
-        for (path, value) in self.parameters.iter().filter(is_other) {
+        for (path, value) in self
+            .parameters
+            .iter()
+            .filter(|(path, value)| fs::read_to_string(path).map_or(true, |now| now != *value))
+        {
             if let Err(error) = fs::write(path, value) {
                 done = Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
             }
@@ -194,8 +195,8 @@ fn parameters(name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The network of an address.
-fn network((address, prefix): &(IpAddr, u8)) -> Option<(IpAddr, u8)> {
-    ipnet::IpNet::new(*address, *prefix).ok().map(|net| (net.network(), *prefix))
+fn network(address: IpAddr, prefix: u8) -> Option<(IpAddr, u8)> {
+    ipnet::IpNet::new(address, prefix).ok().map(|net| (net.network(), prefix))
 }
 
 /// Moves the thread into a network namespace.

@@ -38,8 +38,9 @@ impl ModemCall {
     /// # Errors
     /// If the number has anything but digits and `+*#,`.
     pub fn new(number: &str) -> Result<Self, String> {
-        let is_plain = |letter: char| letter.is_ascii_digit() || "+*#,".contains(letter);
-        if number.is_empty() || !number.chars().all(is_plain) {
+        if number.is_empty()
+            || !number.chars().all(|letter| letter.is_ascii_digit() || "+*#,".contains(letter))
+        {
             return Err("a number has digits, +, *, # and commas for pauses".into());
         }
         let mut call = Self {

@@ -19,7 +19,7 @@ use windfall_stack::{
 
 use negotiate::{Negotiated, close, dial, negotiate};
 use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, OpenLine};
-use windfall_live::session::{self, Observer, Signals};
+use windfall_live::session::{self, Observer, Signals, TimedLine};
 use windfall_live::setup::open_here;
 use windfall_live::{
     Clock as _, DevicePlan, ErrorContext as _, LiveError, LivePlan, LiveStationPlan, Program,
@@ -192,7 +192,8 @@ pub fn run(
         let (pump, line) = start().context(doing)?;
         let lost = line.lost();
         tell(&up);
-        let (duration, end) = session::run_here((clock, line), device, signals, end, &mut reports)?;
+        let (duration, end) =
+            session::run_here(TimedLine { clock, line }, device, signals, end, &mut reports)?;
         (outcome(0, duration), end, pump, lost)
     } else {
         let stations = stations(device, routes, command, peer)?;
@@ -201,8 +202,13 @@ pub fn run(
         let lost = line.lost();
         tell(&up);
         let began = clock.now();
-        let (outcome_of_run, end) =
-            session::run_over_line((clock, line), stations, signals, end, &mut reports)?;
+        let (outcome_of_run, end) = session::run_over_line(
+            TimedLine { clock, line },
+            stations,
+            signals,
+            end,
+            &mut reports,
+        )?;
         let ended = Instant::START + outcome_of_run.duration;
         (outcome(outcome_of_run.status, ended.saturating_since(began)), end, pump, lost)
     };
@@ -292,9 +298,9 @@ fn addresses(
         return Ok(Some((local, peer)));
     }
     let until = plan.wait.map(|wait| clock.now() + wait);
-    let tell = |event| tell(&LineReport::Event(event));
-    let negotiated = negotiate(line, end, clock, signals, until, tell)
-        .context(|| format!("talk over {}", plan.address))?;
+    let negotiated =
+        negotiate(line, end, clock, signals, until, |event| tell(&LineReport::Event(event)))
+            .context(|| format!("talk over {}", plan.address))?;
     match negotiated {
         Negotiated::Interrupted => Ok(None),
         Negotiated::TimedOut => Err(LiveError::Line(format!(

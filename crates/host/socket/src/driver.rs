@@ -489,9 +489,8 @@ impl Core {
                 state.acceptable.raise();
                 state.waiting.wake(Awaited::Accepted);
             }
-            let unaccepted = || state.accepted.iter().position(|(other, _)| *other == id);
             if event == SapEvent::Displaced
-                && let Some(index) = unaccepted()
+                && let Some(index) = state.accepted.iter().position(|(other, _)| *other == id)
             {
                 state.accepted.remove(index);
                 state.connections.remove(&id);

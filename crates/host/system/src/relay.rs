@@ -55,8 +55,9 @@ async fn carry(socket: OwnedFd, targets: Targets, counts: Counts) -> io::Result<
         let socket = UdpSocket::from(socket);
         socket.set_nonblocking(true)?;
         let here = tokio::net::UdpSocket::from_std(socket)?;
-        let limits = (datagrams::CLIENTS, datagrams::IDLE);
-        return Err(datagrams::carry(here, targets, limits, counts).await);
+        return Err(
+            datagrams::carry(here, targets, datagrams::CLIENTS, datagrams::IDLE, counts).await
+        );
     }
     let listener = TcpListener::from(socket);
     listener.set_nonblocking(true)?;

@@ -221,8 +221,7 @@ impl BulkSink {
             let expected = &block[skip..skip + len];
             // Nearly always all of it is right.
             if *expected != rest[..len] {
-                let differs = |(a, b): &(&u8, &u8)| a != b;
-                self.wrong += expected.iter().zip(rest).filter(differs).count() as u64;
+                self.wrong += expected.iter().zip(rest).filter(|(a, b)| a != b).count() as u64;
             }
             rest = &rest[len..];
             *position += len as u64;

@@ -137,14 +137,13 @@ fn header(number: u64, len: usize) -> ArrayVec<u8, NUMBER> {
 /// The number nearest to `expected` of which `data` state the end; `None` if they contradict
 /// themselves.
 fn stated(expected: u64, data: &[u8]) -> Option<u64> {
-    let word = |bytes: &[u8]| bytes.iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
     let (low, bits) = match data.get(..NUMBER) {
         Some(both) => {
-            let low = word(&both[..4]);
-            let complement = word(&both[4..]);
+            let low = big_endian(&both[..4]);
+            let complement = big_endian(&both[4..]);
             (low ^ complement == 0xffff_ffff).then_some((low, 32))?
         }
-        None => (word(data), 8 * data.len() as u32),
+        None => (big_endian(data), 8 * data.len() as u32),
     };
     let span = 1_u64 << bits;
     let ahead = low.wrapping_sub(expected) & (span - 1);
@@ -156,6 +155,11 @@ fn stated(expected: u64, data: &[u8]) -> Option<u64> {
         expected - behind
     };
     Some(number)
+}
+
+/// Returns the number that bytes in network order form.
+fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

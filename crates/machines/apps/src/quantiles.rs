@@ -27,11 +27,13 @@ impl Quantiles {
     pub fn at(&self, share: f64) -> Option<f64> {
         let rank = ((self.total as f64 * share).ceil() as u64).max(1);
         let mut sum = 0;
-        let reaches = |(bucket, count): (&u64, &u64)| {
-            sum += count;
-            (sum >= rank).then_some(*bucket)
-        };
-        self.counts.iter().find_map(reaches).map(|bucket| middle(bucket) / 1e9)
+        self.counts
+            .iter()
+            .find_map(|(bucket, count)| {
+                sum += count;
+                (sum >= rank).then_some(*bucket)
+            })
+            .map(|bucket| middle(bucket) / 1e9)
     }
 }
 

@@ -49,7 +49,7 @@ impl Sender {
     fn new(config: SenderConfig, seed: Seed) -> Self {
         Self {
             pattern: Pattern::new(seed),
-            schedule: Schedule::new(&config.timing, config.size, (seed, config.number)),
+            schedule: Schedule::new(&config.timing, config.size, seed, config.number),
             opened: false,
             closed: None,
             sent: 0,

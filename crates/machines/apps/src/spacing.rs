@@ -80,7 +80,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// The times of datagrams of `size` bytes from sender `number` of a run.
-    pub(crate) fn new(timing: &Departures, size: usize, (seed, number): (Seed, u64)) -> Self {
+    pub(crate) fn new(timing: &Departures, size: usize, seed: Seed, number: u64) -> Self {
         let Departures { start, staggered, pace, spacing, jitter } = *timing;
         let (step, part, whole) = match pace {
             Pace::Every(interval) => (interval.as_nanos().max(1), 0, 1),

@@ -173,7 +173,6 @@ impl Comparison {
         let damaged = self.arrived.values().filter(|bits| !bits.is_empty()).count() as u64;
         let wrong_bits = self.wrong_bits;
         let bits = 8 * u64::from(self.plan.size);
-        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
         Figures {
             sent,
             arrived,
@@ -190,6 +189,11 @@ impl Comparison {
             loss_or_damage: share(sent - arrived + damaged, sent),
         }
     }
+}
+
+/// Returns a part as a share of all, zero of nothing.
+fn share(part: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { part as f64 / all as f64 }
 }
 
 #[cfg(test)]

@@ -50,12 +50,16 @@ impl TrackPoint {
     /// The distance to `other` along a great circle, in metres (the haversine formula).
     #[must_use]
     pub fn distance(self, other: Self) -> f64 {
-        let half = |a: f64, b: f64| ((b - a).to_radians() / 2.0).sin().powi(2);
         let cosines = self.latitude.to_radians().cos() * other.latitude.to_radians().cos();
-        let chord =
-            half(self.latitude, other.latitude) + cosines * half(self.longitude, other.longitude);
+        let chord = haversine(self.latitude, other.latitude)
+            + cosines * haversine(self.longitude, other.longitude);
         2.0 * EARTH * chord.sqrt().min(1.0).asin()
     }
+}
+
+/// Returns the haversine of the difference between two angles in degrees.
+fn haversine(a: f64, b: f64) -> f64 {
+    ((b - a).to_radians() / 2.0).sin().powi(2)
 }
 
 //= S0.51

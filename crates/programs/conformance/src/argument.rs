@@ -51,14 +51,10 @@ pub(crate) fn number(call: &Call, at: usize) -> Result<i64, Stop> {
 
 /// Returns the names of the argument `at`, which are joined by `|`.
 pub(crate) fn names(value: Option<&Argument>) -> Option<Vec<&str>> {
-    let name = |value: &'_ Argument| match value {
-        Argument::Name(name) => Some(name.clone()),
-        _ => None,
-    };
     match value? {
         Argument::Name(name) => Some(vec![name]),
         Argument::Number(0) => Some(Vec::new()),
-        Argument::Or(parts) if parts.iter().all(|part| name(part).is_some()) => Some(
+        Argument::Or(parts) if parts.iter().all(|part| name_of(part).is_some()) => Some(
             parts
                 .iter()
                 .filter_map(|part| {
@@ -66,6 +62,14 @@ pub(crate) fn names(value: Option<&Argument>) -> Option<Vec<&str>> {
                 })
                 .collect(),
         ),
+        _ => None,
+    }
+}
+
+/// Returns the name that an argument consists of.
+fn name_of(value: &Argument) -> Option<String> {
+    match value {
+        Argument::Name(name) => Some(name.clone()),
         _ => None,
     }
 }

@@ -309,8 +309,7 @@ fn flags(call: &Call, at: usize) -> Result<Flags, Stop> {
     let Some(names) = names else {
         return Stop::unsupported(format!("flags of {}", call.name));
     };
-    let known = |name: &&&str| !NUMBERS.iter().any(|(_, known)| known == *name);
-    match names.iter().find(known) {
+    match names.iter().find(|name| !NUMBERS.iter().any(|(_, known)| known == *name)) {
         Some(name) => Stop::unsupported(*name),
         None => Ok(Flags {
             at_once: names.contains(&"MSG_DONTWAIT"),

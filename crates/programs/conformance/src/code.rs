@@ -86,8 +86,8 @@ fn words(mut text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     loop {
         text = text.trim_start();
-        let is_word = |it: char| it.is_alphanumeric() || it == '_';
-        let mut len = text.find(|it| !is_word(it)).unwrap_or(text.len());
+        let mut len =
+            text.find(|it: char| !(it.is_alphanumeric() || it == '_')).unwrap_or(text.len());
         if len == 0 {
             let double = ["==", "!=", "<=", ">=", "//"].iter().any(|it| text.starts_with(it));
             len = if double { 2 } else { text.chars().next().map_or(0, char::len_utf8) };

@@ -45,7 +45,6 @@ pub(crate) fn differences(
     unchecked: Unchecked,
 ) -> Vec<&'static str> {
     let without = if unchecked.push { TcpFlags::PSH.0 } else { 0 };
-    let is = |wanted: Option<u32>, found: Option<u32>| wanted.is_none() || wanted == found;
     let window = |segment: &ScriptSegment| segment.window.map(u32::from);
     let urgent = |segment: &ScriptSegment| segment.urgent.map(u32::from);
     let ecn = |segment: &ScriptSegment| segment.ecn.map(u32::from);
@@ -53,13 +52,18 @@ pub(crate) fn differences(
         ("flags", wanted.flags & !without == found.flags & !without),
         ("sequence number", wanted.seq == found.seq),
         ("length", wanted.len == found.len),
-        ("acknowledgment number", is(wanted.ack, found.ack)),
-        ("window", unchecked.window || is(window(wanted), window(found))),
-        ("urgent pointer", is(urgent(wanted), urgent(found))),
-        ("ECN field", is(ecn(wanted), ecn(found))),
+        ("acknowledgment number", is_as_wanted(wanted.ack, found.ack)),
+        ("window", unchecked.window || is_as_wanted(window(wanted), window(found))),
+        ("urgent pointer", is_as_wanted(urgent(wanted), urgent(found))),
+        ("ECN field", is_as_wanted(ecn(wanted), ecn(found))),
         ("options", unchecked.options || options_agree(wanted, found, unchecked)),
     ];
     same.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
+}
+
+/// Returns whether a value is the wanted one, or none is wanted.
+fn is_as_wanted(wanted: Option<u32>, found: Option<u32>) -> bool {
+    wanted.is_none() || wanted == found
 }
 
 /// Tells whether the options are the same in any order, padding aside.

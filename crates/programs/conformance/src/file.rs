@@ -33,7 +33,6 @@ impl Conformance {
     /// Runs the script that the bytes of a file are, if they are one.
     #[must_use]
     pub fn verdict(&self, bytes: Vec<u8>) -> ScriptVerdict {
-        let unreadable = |what: &str| ScriptVerdict::Unreadable(None, what.to_owned());
         let Ok(text) = String::from_utf8(bytes) else {
             return unreadable("the file is no text in UTF-8");
         };
@@ -43,6 +42,11 @@ impl Conformance {
             Err(error) => ScriptVerdict::Unreadable(Some(error.place), error.what),
         }
     }
+}
+
+/// Returns the verdict on a file that cannot be read.
+fn unreadable(what: &str) -> ScriptVerdict {
+    ScriptVerdict::Unreadable(None, what.to_owned())
 }
 
 impl ScriptVerdict {

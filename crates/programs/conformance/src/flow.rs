@@ -120,7 +120,7 @@ impl Flow {
     }
 
     /// Notes a SYN of the engine (0) or the script (1), by its numbers on the wire.
-    fn note_syn(&mut self, end: usize, (seq, len): (u32, u32), ack: Option<u32>) {
+    fn note_syn(&mut self, end: usize, seq: u32, len: u32, ack: Option<u32>) {
         if len > 0 {
             self.ends_of_syns[end] = Some(seq.wrapping_add(1).wrapping_add(len));
         }
@@ -195,7 +195,7 @@ impl Flow {
         let number = segment.ack.or(acks.then_some(0));
         let ack = number.map_or(0, |ack| ack.wrapping_add(self.ours.shift(syn)));
         if syn {
-            self.note_syn(1, (seq, segment.len), segment.ack.map(|_| ack));
+            self.note_syn(1, seq, segment.len, segment.ack.map(|_| ack));
         }
         let addresses = Addresses::new(self.remote.ip(), self.local.ip());
         let Some(addresses) = addresses else { unreachable!("both ends are of one family") };
@@ -284,7 +284,7 @@ impl Flow {
         let to_script = self.theirs.shift(syn);
         if syn {
             let len = departure.data.len() as u32;
-            self.note_syn(0, (packet.seq().0, len), flags.has(TcpFlags::ACK).then_some(ack));
+            self.note_syn(0, packet.seq().0, len, flags.has(TcpFlags::ACK).then_some(ack));
         }
         if let Some(origin) = self.origin.filter(|_| !departure.data.is_empty()) {
             let start = u64::from(packet.seq().0.wrapping_sub(origin));

@@ -487,22 +487,30 @@ fn unknown_option(option: &ScriptOption) -> ScriptOutcome {
 
 /// Compares what a call returned with what the script says.
 fn compare_result(wanted: &Returned, value: i64, errno: Option<&str>) -> Result<(), Stop> {
-    let text = |value: i64, errno: Option<&str>| match errno {
-        Some(errno) => format!("{value} {errno}"),
-        None => value.to_string(),
-    };
     let (same, wanted) = match wanted {
         Returned::Any => return Ok(()),
         // Without the name of an error any will do.
         Returned::Value(wanted) => {
             let is_named = errno.is_some() && *wanted >= 0;
-            (*wanted == value && !is_named, text(*wanted, None))
+            (*wanted == value && !is_named, result_text(*wanted, None))
         }
         Returned::Error(wanted, name) => {
             // One number of Linux and FreeBSD has two names.
             let name = if name == "EWOULDBLOCK" { "EAGAIN" } else { name.as_str() };
-            (*wanted == value && errno == Some(name), text(*wanted, Some(name)))
+            (*wanted == value && errno == Some(name), result_text(*wanted, Some(name)))
         }
     };
-    if same { Ok(()) } else { Stop::instead("the result differs", wanted, text(value, errno)) }
+    if same {
+        Ok(())
+    } else {
+        Stop::instead("the result differs", wanted, result_text(value, errno))
+    }
+}
+
+/// Returns a result as scripts write it: its value and its error.
+fn result_text(value: i64, errno: Option<&str>) -> String {
+    match errno {
+        Some(errno) => format!("{value} {errno}"),
+        None => value.to_string(),
+    }
 }

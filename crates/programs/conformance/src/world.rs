@@ -138,8 +138,11 @@ impl World {
     /// Returns what assertions of the script may speak of.
     pub(crate) fn facts<'a>(&'a self, socket: Option<&'a Socket>) -> Facts<'a> {
         let connection = socket.and_then(|socket| self.connection(socket));
-        let of = |it: &&Flow| connection.is_some_and(|connection| it.is_path(connection.path()));
-        let flow = self.flows.iter().rev().find(of);
+        let flow = self
+            .flows
+            .iter()
+            .rev()
+            .find(|it| connection.is_some_and(|connection| it.is_path(connection.path())));
         Facts {
             connection,
             listens: self.sockets.values().any(|it| it.role == Role::Listening),
@@ -214,10 +217,9 @@ impl World {
         let syn = ScriptSegment { flags, options, ..ScriptSegment::default() };
         let (meta, bytes) = flow.write(&syn, &[]);
         self.machine.arrive(&meta, bytes);
-        let is_answer = |it: &&Departure| {
+        self.machine.departures.back().filter(|it| {
             TcpPacket::new(&it.header).is_ok_and(|packet| packet.dst_port() == COOKIE_PORT)
-        };
-        self.machine.departures.back().filter(is_answer)?;
+        })?;
         let answer = self.machine.departures.pop_back()?;
         let found = flow.read(&answer, None).ok()?;
         let flags = TcpFlags::RST.0;

@@ -128,11 +128,13 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     fn rates(control: &mut EncoderRateControl, reports: &[(f64, u64)]) -> Vec<u32> {
-        let each = |&(loss, time): &(f64, u64)| {
-            control.handle_report(loss, MS(time));
-            control.rate(10_000)
-        };
-        reports.iter().map(each).collect()
+        reports
+            .iter()
+            .map(|&(loss, time)| {
+                control.handle_report(loss, MS(time));
+                control.rate(10_000)
+            })
+            .collect()
     }
 
     //= S1.57

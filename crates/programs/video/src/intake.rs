@@ -71,7 +71,7 @@ impl Intake {
         }
         let session = self.sessions.entry(header.ssrc).or_insert_with(|| {
             let report = self.early.remove(&(header.ssrc, from.ip()));
-            Session::new(&packet, self.codec, self.delay, (now, from), report)
+            Session::new(&packet, self.codec, self.delay, now, from).with_report(report)
         });
         session.take(time, now, &packet, bytes);
     }

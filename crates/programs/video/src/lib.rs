@@ -39,7 +39,7 @@ pub use error::VideoError;
 pub use options::{parse_rate, parse_size};
 pub use overrun::Overrun;
 pub use receive::{ReceivedVideo, VideoReceiverConfig, VideoReport, receive_video};
-pub use send::{SentVideo, VideoSenderConfig, send_adaptive, send_video};
+pub use send::{AdaptiveVideo, SentVideo, VideoSenderConfig, send_adaptive, send_video};
 pub use sheet::clip_sheet;
 pub use socket::VideoProtocol;
 pub use windfall_media::{ClipQuality, VideoFormat, YuvPicture};

@@ -247,15 +247,19 @@ impl ReceivedVideo {
 
     /// Returns the place of each picture that came among `count` pictures at `rate` a second.
     fn places(&self, rate: f64, count: usize) -> Vec<usize> {
-        let ticks = |timestamp: u32, first: u32| f64::from(timestamp.wrapping_sub(first) as i32);
         let place = |ticks: f64| (ticks / f64::from(VIDEO_CLOCK) * rate).round();
         // Other programs begin anywhere.
         let ours = first_timestamp(self.ssrc);
-        let is_ours = (0.0..count as f64).contains(&place(ticks(self.seen_first, ours)));
+        let is_ours = (0.0..count as f64).contains(&place(ticks_since(self.seen_first, ours)));
         let first = if is_ours { ours } else { self.seen_first };
-        let place = |it: &CodedPicture| place(ticks(it.timestamp, first)).max(0.0) as usize;
+        let place = |it: &CodedPicture| place(ticks_since(it.timestamp, first)).max(0.0) as usize;
         self.pictures.iter().map(place).collect()
     }
+}
+
+/// Returns the ticks from the first timestamp to another one.
+fn ticks_since(timestamp: u32, first: u32) -> f64 {
+    f64::from(timestamp.wrapping_sub(first) as i32)
 }
 
 impl VideoReport {

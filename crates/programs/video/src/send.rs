@@ -101,32 +101,42 @@ pub fn send_video(config: &VideoSenderConfig, clip: &CodedClip) -> Result<SentVi
     let ahead = places.iter().enumerate().map(|(number, place)| place.saturating_sub(number));
     sender.lag = ahead.max().unwrap_or(0);
     for ((number, picture), place) in clip.coded.iter().enumerate().zip(places) {
-        sender.send_picture((number, place), clip.format.rate, clip.codec, picture)?;
+        sender.send_picture(number, place, clip.format.rate, clip.codec, picture)?;
     }
     sender.take_leave()?;
     Ok(SentVideo { packets: sender.packets, rates: Vec::new() })
 }
 
-/// Sends `pictures` pictures as [`send_video`] does, which `encode` codes meanwhile: from a picture
-/// on and at a rate, any number of them, the first of which needs no other. `highest` is the
-/// highest rate in b/s.
+/// Pictures that are coded while they are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdaptiveVideo {
+    /// The format of the coded pictures.
+    pub codec: VideoCodec,
+    /// The number of pictures.
+    pub pictures: usize,
+    /// Pictures in a second.
+    pub rate: f64,
+    /// The highest rate of the coded pictures, in b/s.
+    pub highest: u32,
+}
+
+/// Sends pictures as [`send_video`] does, which `encode` codes meanwhile: from a picture on and at
+/// a rate, any number of them, the first of which needs no other.
 ///
 /// # Errors
 /// If there is no socket, or it fails, or `encode` does, or it makes no picture.
 //= S1.57
 pub fn send_adaptive(
     config: &VideoSenderConfig,
-    codec: VideoCodec,
-    (pictures, rate): (usize, f64),
-    highest: u32,
+    video: &AdaptiveVideo,
     encode: &mut dyn FnMut(usize, u32) -> Result<Vec<Vec<u8>>, VideoError>,
 ) -> Result<SentVideo, VideoError> {
     let mut sender = Sender::new(config)?;
     let mut rates: Vec<(usize, u32)> = Vec::new();
     let mut first = 0;
     let mut coded = Vec::new();
-    for number in 0..pictures {
-        let chosen = sender.control.rate(highest);
+    for number in 0..video.pictures {
+        let chosen = sender.control.rate(video.highest);
         let is_new = rates.last().is_none_or(|(_, rate)| *rate != chosen);
         if is_new || number - first == coded.len() {
             (first, coded) = (number, encode(number, chosen)?);
@@ -135,7 +145,7 @@ pub fn send_adaptive(
             }
         }
         let picture = coded.get(number - first).ok_or(VideoError::Empty)?;
-        sender.send_picture((number, number), rate, codec, picture)?;
+        sender.send_picture(number, number, video.rate, video.codec, picture)?;
         sender.take_answers();
     }
     sender.take_leave()?;
@@ -191,7 +201,8 @@ impl<'a> Sender<'a> {
     /// Sends a picture at the time of its number, with the timestamp of its place.
     fn send_picture(
         &mut self,
-        (number, place): (usize, usize),
+        number: usize,
+        place: usize,
         rate: f64,
         codec: VideoCodec,
         picture: &[u8],

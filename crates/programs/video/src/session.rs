@@ -93,8 +93,8 @@ impl Session {
         packet: &RtpPacket<'_>,
         codec: VideoCodec,
         delay: Duration,
-        (now, from): (Instant, SocketAddr),
-        report: Option<(u64, u32)>,
+        now: Instant,
+        from: SocketAddr,
     ) -> Self {
         Self {
             ssrc: packet.header.ssrc,
@@ -115,13 +115,19 @@ impl Session {
             pictures: Vec::new(),
             kept: 0,
             seen_first: packet.header.timestamp,
-            report,
+            report: None,
             reported: None,
             sent: None,
             delays: (0.0, 0),
             last: now,
             is_over: false,
         }
+    }
+
+    /// Takes over a report of the sender that came before its first packet.
+    pub(crate) fn with_report(mut self, report: Option<(u64, u32)>) -> Self {
+        self.report = report;
+        self
     }
 
     /// The time of its last packet.

@@ -10,8 +10,9 @@ use windfall_base::Duration;
 use windfall_rtp::{RtcpPacket, RtpHeader, RtpPacket, SenderInfo};
 use windfall_socket::Carrier;
 use windfall_video::{
-    CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoDiscards, VideoError, VideoProtocol,
-    VideoReceiverConfig, VideoSenderConfig, VideoSource, receive_video, send_adaptive, send_video,
+    AdaptiveVideo, CodedClip, EncodeConfig, ReceivedVideo, VideoCodec, VideoDiscards, VideoError,
+    VideoProtocol, VideoReceiverConfig, VideoSenderConfig, VideoSource, receive_video,
+    send_adaptive, send_video,
 };
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -307,7 +308,8 @@ fn over_a_line_that_worsens(adapts: bool) -> (ReceivedVideo, Vec<(usize, u32)>) 
             Ok(vec![[&[0, 0, 0x80, 2, 0x1c, 0xa8][..], &filler].concat(); 25])
         };
         let codec = VideoCodec::H263Plus;
-        let sent = send_adaptive(&sender, codec, (225, RATE), 192_000, &mut encode);
+        let video = AdaptiveVideo { codec, pictures: 225, rate: RATE, highest: 192_000 };
+        let sent = send_adaptive(&sender, &video, &mut encode);
         let received = received.join().expect("no panic").expect("a stream came");
         is_over.store(true, Ordering::Relaxed);
         (received, sent.expect("it sends").rates)

@@ -55,9 +55,13 @@ impl BodyDamage {
     /// Returns the numbers of missing and of suspect bytes.
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
-        let sum = |ranges: &[Range<usize>]| ranges.iter().map(Range::len).sum();
-        (sum(&self.missing), sum(&self.suspect))
+        (total_length(&self.missing), total_length(&self.suspect))
     }
+}
+
+/// Returns the number of bytes in all ranges.
+fn total_length(ranges: &[Range<usize>]) -> usize {
+    ranges.iter().map(Range::len).sum()
 }
 
 fn narrow(set: &RangeSet<u64>) -> Vec<Range<usize>> {

@@ -49,10 +49,11 @@ impl CallPorts {
         mut address: SocketAddr,
     ) -> Result<CallPort, SapError> {
         let mut ports = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |it: &Arc<SapListener>| {
-            it.local_addr().is_ok_and(|at| at.is_ipv4() == address.is_ipv4())
-        };
-        let listener = match ports.idle.iter().position(fits) {
+        let listener = match ports
+            .idle
+            .iter()
+            .position(|it| it.local_addr().is_ok_and(|at| at.is_ipv4() == address.is_ipv4()))
+        {
             Some(place) => ports.idle.swap_remove(place),
             None => {
                 if address.port() > 0 {

@@ -92,11 +92,6 @@ fn part(text: &str, length: u64) -> Selection {
     let Some((first, last)) = one.and_then(|(_, range)| range.trim().split_once('-')) else {
         return Selection::Whole;
     };
-    let number = |text: &str| {
-        let is_number = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
-        // A number beyond 64 bits is beyond every end.
-        is_number.then(|| text.parse().unwrap_or(u64::MAX))
-    };
     let range = match (number(first), number(last)) {
         (Some(first), Some(last)) if first <= last => first..last.saturating_add(1).min(length),
         (Some(first), None) if last.is_empty() => first..length,
@@ -104,6 +99,13 @@ fn part(text: &str, length: u64) -> Selection {
         _ => return Selection::Whole,
     };
     if range.is_empty() { Selection::Unsatisfiable } else { Selection::Part(range) }
+}
+
+/// Reads a number without a sign.
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    // A number beyond 64 bits is beyond every end.
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

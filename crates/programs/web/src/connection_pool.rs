@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use windfall_socket::{CloseReason, Reason, SapError, SapOptions};
 use crate::blocking::blocking;
 use crate::memory::BodyMemory;
 use crate::quota::real_time;
-use crate::receiving::{Expected, Link, NO_ANSWER, NO_THREAD};
+use crate::receiving::{AskedBody, Expected, Link, NO_ANSWER, NO_THREAD};
 use windfall_bodies::TransferToken;
 
 /// The reason of a body that came over TCP since the two ends have different keys of SAP, or one
@@ -50,8 +49,9 @@ struct PlaceState {
 impl PlaceState {
     /// Returns the reason for which no connection is opened now.
     fn failure(&self) -> Option<&'static str> {
-        let recent = |at: Instant| real_time().duration_since(at) < AFTER_FAILURE;
-        self.failure.filter(|(at, _)| recent(*at)).map(|(_, reason)| reason)
+        self.failure
+            .filter(|(at, _)| real_time().duration_since(*at) < AFTER_FAILURE)
+            .map(|(_, reason)| reason)
     }
 
     fn is_of_use(&self) -> bool {
@@ -89,8 +89,9 @@ impl SapConnectionPool {
 
     /// Forgets a connection that its server does not know by this name.
     pub(crate) fn forget_named(&self, name: TransferToken) {
-        let is_named = |link: Arc<Link>| link.name() == Some(name);
-        self.places().retain(|_, place| !place.state().link.upgrade().is_some_and(is_named));
+        self.places().retain(|_, place| {
+            place.state().link.upgrade().is_none_or(|link| link.name() != Some(name))
+        });
     }
 
     /// Asks for the body of a token on the connection to a server, and opens it if there is none.
@@ -102,9 +103,9 @@ impl SapConnectionPool {
         &self,
         name: &str,
         server: SocketAddr,
-        (options, memory): (SapOptions, &BodyMemory),
-        (token, precise): (TransferToken, bool),
-        progress: &Arc<AtomicU64>,
+        options: SapOptions,
+        memory: &BodyMemory,
+        asked: &AskedBody,
     ) -> Result<(Arc<Link>, Expected), &'static str> {
         let place = {
             let mut places = self.places();
@@ -117,7 +118,7 @@ impl SapConnectionPool {
         }
         let known = place.state().link.upgrade().filter(|link| link.server() == server);
         let expected = known.and_then(|link| {
-            let expected = link.expect(token, precise, Arc::clone(progress))?;
+            let expected = link.expect(asked)?;
             Some((link, expected))
         });
         let is_known = expected.is_some();
@@ -135,13 +136,14 @@ impl SapConnectionPool {
                 link.start().map_err(|_| NO_THREAD)?;
                 let state = PlaceState { link: Arc::downgrade(&link), failure: None };
                 *place.state() = state;
-                let expected = link.expect(token, precise, Arc::clone(progress));
+                let expected = link.expect(asked);
                 (link, expected.ok_or(NO_ANSWER)?)
             }
         };
         // The server names a connection by what it is asked for first, so that the others wait.
         let turn = Some(turn).filter(|_| !is_known);
         let asking = Arc::clone(&link);
+        let token = asked.token;
         let asked = blocking(move || asking.ask(transfer, token)).await;
         drop(turn);
         match asked {

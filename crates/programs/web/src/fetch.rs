@@ -26,7 +26,7 @@ use crate::fetch_error::{BODY, FetchError, check_authority};
 use crate::media_types::{TypeList, media_type};
 use crate::memory::BodyMemory;
 use crate::offer::{self, SapOffer, SapOpener};
-use crate::receiving::{Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
+use crate::receiving::{AskedBody, Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
 use crate::redirection::{of_other_host, redirection};
 use crate::repair::strong_version;
 use crate::reply::{
@@ -324,10 +324,9 @@ impl Fetcher {
         let server = reply.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
         let server = server.ok_or_else(|| FetchError::Address(uri.clone()))?;
         let port = number(reply.headers(), &offer::PORT).unwrap_or(server.port());
+        let asked = AskedBody { token, is_precise, progress: Arc::clone(progress) };
         let received = match (listener, open.filter(|open| open.token == token)) {
-            (Some(listener), _) => {
-                self.called(listener, server.ip(), (token, is_precise), progress).await
-            }
+            (Some(listener), _) => self.called(listener, server.ip(), &asked).await,
             (None, Some(open)) => open.body.complete().await,
             (None, None) => {
                 // The server does not know the connection that was named: it has ended.
@@ -335,7 +334,7 @@ impl Fetcher {
                     self.links.forget_named(named);
                 }
                 let server = SocketAddr::new(server.ip(), port);
-                self.opened(uri, server, (token, is_precise), progress).await
+                self.opened(uri, server, &asked).await
             }
         };
         match received {
@@ -422,14 +421,13 @@ impl Fetcher {
         &self,
         listener: CallPort,
         server: IpAddr,
-        (token, is_precise): (TransferToken, bool),
-        progress: &Arc<AtomicU64>,
+        asked: &AskedBody,
     ) -> Result<Delivery, String> {
         let accept = move || (listener.accept(server), listener);
         // The port is this body's until it has come.
         let (socket, _listener) = blocking(accept).await.map_err(|_| NO_THREAD)?;
         let link = Link::new(socket.ok_or(NO_ANSWER)?, self.settings.memory.clone());
-        let expected = link.expect(token, is_precise, Arc::clone(progress));
+        let expected = link.expect(asked);
         let (_, body) = expected.ok_or(NO_ANSWER)?;
         link.start().map_err(|_| NO_THREAD)?;
         body.complete().await
@@ -444,7 +442,8 @@ impl Fetcher {
     ) -> Option<OpenConnection> {
         let link = self.links.known(uri.authority()?.as_str())?;
         let token = link.name()?;
-        let (transfer, body) = link.expect(token, is_precise, Arc::clone(progress))?;
+        let progress = Arc::clone(progress);
+        let (transfer, body) = link.expect(&AskedBody { token, is_precise, progress })?;
         Some(OpenConnection { token, transfer, body })
     }
 
@@ -453,12 +452,11 @@ impl Fetcher {
         &self,
         uri: &Uri,
         server: SocketAddr,
-        asked_for: (TransferToken, bool),
-        progress: &Arc<AtomicU64>,
+        asked: &AskedBody,
     ) -> Result<Delivery, String> {
         let name = uri.authority().ok_or(NO_ANSWER)?.as_str();
-        let settings = (self.settings.options, &self.settings.memory);
-        let asked = self.links.ask(name, server, settings, asked_for, progress);
+        let options = self.settings.options;
+        let asked = self.links.ask(name, server, options, &self.settings.memory, asked);
         let (link, body) = asked.await?;
         let body = body.complete().await;
         if body.is_err() {
@@ -471,14 +469,15 @@ impl Fetcher {
     async fn rest(
         &self,
         uri: &Uri,
-        (headers, head): (&HeaderMap, &response::Parts),
+        headers: &HeaderMap,
+        head: &response::Parts,
         body: &ArrivingBody,
     ) -> Result<Bytes, FetchError> {
         // What has been handed on already is of a version that only its name tells from others.
         strong_version(&head.headers).ok_or(FetchError::BrokeOff)?;
         let (base, of) = place_of(head, body.length());
         let range = base + body.taken()..base + body.length();
-        let part = self.part_again(uri, (headers, head), &range, of).await?;
+        let part = self.part_again(uri, headers, head, &range, of).await?;
         let (came, bytes, memory) = part;
         Ok(memory.bind(bytes).slice(range.start - came.start..range.end - came.start))
     }

@@ -73,20 +73,22 @@ impl FetchedFile {
         if self.found != self.url {
             report["found_at"] = self.found.to_string().into();
         }
-        let ranges = |ranges: &[std::ops::Range<usize>]| -> Vec<[usize; 2]> {
-            ranges.iter().map(|range| [range.start, range.end]).collect()
-        };
         // What TCP brings has no damage that is known.
         let damage = self.damage.clone().unwrap_or_default();
         let (missing, suspect) = damage.bytes();
         report["missing"] = missing.into();
         report["suspect"] = suspect.into();
         report["unchecked"] = damage.unchecked.into();
-        report["missing_ranges"] = ranges(&damage.missing).into();
-        report["suspect_ranges"] = ranges(&damage.suspect).into();
+        report["missing_ranges"] = pairs(&damage.missing).into();
+        report["suspect_ranges"] = pairs(&damage.suspect).into();
         if let Some(reason) = &self.fallback {
             report["fallback"] = reason.as_str().into();
         }
         report
     }
+}
+
+/// Returns ranges as pairs of begin and end.
+fn pairs(ranges: &[std::ops::Range<usize>]) -> Vec<[usize; 2]> {
+    ranges.iter().map(|range| [range.start, range.end]).collect()
 }

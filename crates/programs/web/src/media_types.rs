@@ -70,16 +70,17 @@ impl fmt::Display for TypeList {
 
 /// Tells whether a text is a type and a subtype, or has a wildcard in the right place.
 fn is_pattern(text: &str) -> bool {
-    let is_token = |part: &str| {
-        !part.is_empty()
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c))
-    };
     match text.split_once('/') {
         Some(("*", "*")) => true,
         Some((kind, "*")) => is_token(kind),
         Some((kind, subtype)) => is_token(kind) && is_token(subtype),
         None => false,
     }
+}
+
+/// Returns whether a part of a media type is a token.
+fn is_token(part: &str) -> bool {
+    !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c))
 }
 
 /// Returns the media type that the headers of a reply name; none if they name several.

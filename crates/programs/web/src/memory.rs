@@ -72,8 +72,9 @@ impl HeldMemory {
     /// If fewer are left; then none are taken.
     pub fn take(&mut self, bytes: usize) -> Result<(), MemorySpent> {
         let Account { limit, held } = &*self.memory.0;
-        let more = |held: usize| held.checked_add(bytes).filter(|held| held <= limit);
-        let taken = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let taken = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+            held.checked_add(bytes).filter(|held| held <= limit)
+        });
         taken.map_err(|_| MemorySpent { limit: *limit })?;
         self.bytes += bytes;
         Ok(())

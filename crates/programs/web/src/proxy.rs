@@ -107,8 +107,8 @@ impl Proxy {
             FetchedBody::Arriving(_) => self.over_tcp(head.uri, head.headers).await,
             FetchedBody::Sap(mut body) => {
                 let repair = self.rules.repair(&essence(&media_type(&reply.headers)));
-                let heads = (&head.headers, &reply);
-                let repaired = self.fetcher.repair(repair, &head.uri, heads, &mut body).await;
+                let repaired =
+                    self.fetcher.repair(repair, &head.uri, &head.headers, &reply, &mut body).await;
                 match repaired {
                     // Nothing has arrived of it, or hardly anything.
                     Ok(_) if body.bytes.contiguous().is_none() => {

@@ -123,8 +123,7 @@ mod tests {
         }
         assert!(quota.permit(HERE, real_time).is_none());
         assert!(quota.permit([10, 0, 0, 1].into(), real_time).is_some());
-        let later = || real_time() + FORGET + Duration::from_secs(1);
-        assert!(quota.permit(HERE, later).is_some());
+        assert!(quota.permit(HERE, || real_time() + FORGET + Duration::from_secs(1)).is_some());
     }
 
     #[test]
@@ -144,8 +143,7 @@ mod tests {
         assert_eq!(held.len() as u32, UNDER_WAY);
         drop(held);
         assert!(quota.permit(HERE, real_time).is_none());
-        let later = || real_time() + FORGET + Duration::from_secs(1);
-        assert!(quota.permit(HERE, later).is_some());
+        assert!(quota.permit(HERE, || real_time() + FORGET + Duration::from_secs(1)).is_some());
     }
 
     #[test]

@@ -77,10 +77,21 @@ impl Arriving {
     fn finish(self) {
         let Some(done) = self.done else { return };
         let void = self.assembler.void();
-        let reason = || void.map_or_else(|| NO_ANSWER.to_owned(), |why| why.to_string());
         let body = self.assembler.finish().map(Delivery::Whole);
-        let _ = done.send(body.ok_or_else(reason));
+        let _ = done.send(
+            body.ok_or_else(|| void.map_or_else(|| NO_ANSWER.to_owned(), |why| why.to_string())),
+        );
     }
+}
+
+/// A body that is asked for over SAP.
+pub(crate) struct AskedBody {
+    /// The name of its transfer.
+    pub(crate) token: TransferToken,
+    /// All of it travels as precise messages.
+    pub(crate) is_precise: bool,
+    /// The bytes that have arrived.
+    pub(crate) progress: Arc<AtomicU64>,
 }
 
 /// A body that is expected on a connection.
@@ -132,25 +143,21 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects the next transfer, whose body is read as it arrives if it is `precise`; `None` if
+    /// Expects the next transfer, whose body is read as it arrives if it is precise; `None` if
     /// the connection takes no more. Each transfer has a stream of its own, so numbers are never
     /// used again.
-    pub(crate) fn expect(
-        &self,
-        token: TransferToken,
-        precise: bool,
-        progress: Arc<AtomicU64>,
-    ) -> Option<(u16, Expected)> {
+    pub(crate) fn expect(&self, asked: &AskedBody) -> Option<(u16, Expected)> {
         let mut state = self.state();
         if state.is_closed {
             return None;
         }
         state.number = state.number.checked_add(1)?;
         let (done, body) = oneshot::channel();
-        let assembler = Assembler::new(token, precise, self.memory.clone());
+        let assembler = Assembler::new(asked.token, asked.is_precise, self.memory.clone());
         let last = real_time();
         let done = Some(done);
         let number = state.number;
+        let progress = Arc::clone(&asked.progress);
         state.arriving.insert(number, Arriving { assembler, last, done, progress });
         Some((number, Expected(body)))
     }
@@ -238,8 +245,8 @@ impl Link {
         let round = self.socket.round_trip().map(Duration::from);
         let mut state = self.state();
         let is_over = |arriving: &Arriving| {
-            let patience = || patience(&arriving.assembler, round);
-            arriving.is_abandoned() || now.duration_since(arriving.last) >= patience()
+            arriving.is_abandoned()
+                || now.duration_since(arriving.last) >= patience(&arriving.assembler, round)
         };
         let over = state.arriving.iter().filter(|(_, it)| is_over(it)).map(|(number, _)| *number);
         for transfer in over.collect::<Vec<_>>() {

@@ -168,10 +168,9 @@ mod tests {
     }
 
     fn head(of: &[(&'static str, &'static str)]) -> HeaderMap {
-        let value = |(name, value): &(&'static str, &'static str)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        };
-        of.iter().map(value).collect()
+        of.iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
     }
 
     #[test]

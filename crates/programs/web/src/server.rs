@@ -103,7 +103,7 @@ pub async fn serve<S: WebService>(
                 workers.spawn(stream, move |stream| async move {
                     tokio::select! {
                         // One that ends early is the client's choice, and no error here.
-                        _ = connection((stream, from), &place, service, limits, &log) => {}
+                        _ = connection(Client { stream, from }, &place, service, limits, &log) => {}
                         () = place.sent_away() => {}
                     }
                 });
@@ -114,13 +114,21 @@ pub async fn serve<S: WebService>(
     }
 }
 
+/// A client that has connected.
+struct Client {
+    stream: TcpStream,
+    from: SocketAddr,
+}
+
+/// Answers the requests of a client until its connection ends.
 async fn connection<S: WebService>(
-    (stream, from): (TcpStream, SocketAddr),
+    client: Client,
     place: &Arc<Place>,
     service: Arc<S>,
     limits: ServerLimits,
     log: &AccessLog,
 ) -> hyper::Result<()> {
+    let Client { stream, from } = client;
     let from = SocketAddr::new(from.ip().to_canonical(), from.port());
     let _ = stream.set_nodelay(true);
     // Covers clients that have vanished, and those whose window stays closed.
@@ -225,7 +233,6 @@ fn encoding_of(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let lines = headers.get_all(TRANSFER_ENCODING).iter();
     let codings = lines.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
     let mut codings = codings.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty());
-    let is_chunked = |coding: &[u8]| coding.eq_ignore_ascii_case(b"chunked");
     match (codings.next(), codings.next()) {
         (None, _) => Ok(()),
         (Some(only), None) if is_chunked(only) => Ok(()),
@@ -234,6 +241,11 @@ fn encoding_of(headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
         }
         _ => Err((StatusCode::NOT_IMPLEMENTED, "no Transfer-Encoding but chunked is known")),
     }
+}
+
+/// Returns whether a transfer coding is `chunked`.
+fn is_chunked(coding: &[u8]) -> bool {
+    coding.eq_ignore_ascii_case(b"chunked")
 }
 
 /// A reply after which the connection ends.

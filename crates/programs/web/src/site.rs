@@ -90,8 +90,7 @@ impl Site {
         let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         resolve.set(ResolveFlags::CACHED, pace == Pace::AtOnce);
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let open = || openat2(&self.root, path, flags, Mode::empty(), resolve).map(File::from);
-        as_caller(path, open)
+        as_caller(path, || openat2(&self.root, path, flags, Mode::empty(), resolve).map(File::from))
     }
 
     fn find(&self, path: &Path, has_slash: bool, pace: Pace) -> Finding {
@@ -119,7 +118,7 @@ impl Site {
             if has_slash {
                 return refused(StatusCode::NOT_FOUND);
             }
-            return Ok(Some(Found::File((file, metadata), path.to_owned())));
+            return Ok(Some(Found::File(OpenFile { file, metadata }, path.to_owned())));
         }
         if !kind.is_dir() {
             return refused(StatusCode::FORBIDDEN);
@@ -134,7 +133,7 @@ impl Site {
         };
         match opened {
             Some((metadata, opened)) if metadata.is_file() => {
-                Ok(Some(Found::File((opened, metadata), index)))
+                Ok(Some(Found::File(OpenFile { file: opened, metadata }, index)))
             }
             _ if pace == Pace::AtOnce => Ok(None),
             _ => self.list(path, &file).map(Some),
@@ -210,25 +209,20 @@ impl Site {
             let Ok(file) = opened else { continue };
             let metadata = file.metadata().ok()?;
             if metadata.is_file() && metadata.modified().is_ok_and(|it| it >= modified) {
-                return Some(((file, metadata), encoding));
+                return Some((OpenFile { file, metadata }, encoding));
             }
         }
         None
     }
 
-    async fn file(
-        &self,
-        context: &Context<'_>,
-        (file, metadata): OpenFile,
-        path: &Path,
-    ) -> io::Result<Reply> {
+    async fn file(&self, context: &Context<'_>, file: OpenFile, path: &Path) -> io::Result<Reply> {
         let encoded = if context.offer.is_none() && !context.headers.contains_key(RANGE) {
-            self.compressed(context, &metadata, path).await
+            self.compressed(context, &file.metadata, path).await
         } else {
             None
         };
         let encoding = encoded.as_ref().map(|(_, encoding)| *encoding);
-        let (file, metadata) = encoded.map_or((file, metadata), |(encoded, _)| encoded);
+        let OpenFile { file, metadata } = encoded.map_or(file, |(encoded, _)| encoded);
         let since = u64::try_from(metadata.mtime()).unwrap_or_default();
         let modified = Duration::new(since, metadata.mtime_nsec() as u32);
         let validators = Validators::new(modified, metadata.len(), encoding);
@@ -370,7 +364,10 @@ fn with_slash(path: &Path, query: Option<&str>) -> Reply {
 const ENCODINGS: [(&str, &str); 2] = [(".br", "br"), (".gz", "gzip")];
 
 /// A file that is open, and what the system knows of it.
-type OpenFile = (File, Metadata);
+struct OpenFile {
+    file: File,
+    metadata: Metadata,
+}
 
 /// A compressed file, and its encoding.
 type Encoded = (OpenFile, &'static str);

@@ -49,10 +49,6 @@ impl AskedUpgrade {
     /// Tells whether a reply changes to what was asked for alone; it must name it (RFC 9110,
     /// section 15.2.2).
     fn admits(&self, reply: &HeaderMap) -> bool {
-        let names = |value: &HeaderValue| -> Vec<String> {
-            let names = value.to_str().unwrap_or("?").split(',');
-            names.map(|name| name.trim().to_ascii_lowercase()).collect()
-        };
         let asked = names(&self.protocol);
         let mut named = reply.get_all(UPGRADE).iter().flat_map(names).peekable();
         named.peek().is_some() && named.all(|name| asked.contains(&name))
@@ -87,6 +83,12 @@ impl AskedUpgrade {
         reply.extensions_mut().insert(WayNote("tunnel".to_owned()));
         Ok(reply)
     }
+}
+
+/// Returns the names of a list in lower case.
+fn names(value: &HeaderValue) -> Vec<String> {
+    let names = value.to_str().unwrap_or("?").split(',');
+    names.map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
 fn write(headers: &mut HeaderMap, protocol: HeaderValue) {

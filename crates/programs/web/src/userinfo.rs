@@ -3,8 +3,10 @@
 /// Returns an address or the target of a request without the user and the password that it may name
 /// before an `@`, which belong into no log and no message.
 pub(crate) fn without_user(text: &str) -> String {
-    let is_scheme = |it: &str| it.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c));
-    let start = text.find("://").filter(|at| is_scheme(&text[..*at])).map_or(0, |at| at + 3);
+    let start = text
+        .find("://")
+        .filter(|at| text[..*at].bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c)))
+        .map_or(0, |at| at + 3);
     let rest = &text[start..];
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
     match authority.rfind('@') {

@@ -123,8 +123,10 @@ impl ControlClient {
             Some(_) => vec![Self::connect(run)?],
             None => Self::all(),
         };
-        let status = |mut run: Self| run.measured_status().ok().map(|heard| heard.answer);
-        Ok(runs.into_iter().filter_map(status).collect())
+        Ok(runs
+            .into_iter()
+            .filter_map(|mut run| run.measured_status().ok().map(|heard| heard.answer))
+            .collect())
     }
 
     fn of(run: control_socket::RunSocket) -> Self {

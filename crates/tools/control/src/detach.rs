@@ -33,9 +33,8 @@ pub fn words() -> impl Iterator<Item = OsString> {
 /// If there is no home folder, or the folder cannot be made.
 pub fn default_output(name: &str) -> Result<PathBuf, ControlError> {
     // A relative one is to be ignored (XDG Base Directory Specification).
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let state = variable("XDG_STATE_HOME")
-        .or_else(|| Some(variable("HOME")?.join(".local/state")))
+    let state = folder_variable("XDG_STATE_HOME")
+        .or_else(|| Some(folder_variable("HOME")?.join(".local/state")))
         .ok_or_else(|| {
             let text = "there is no home folder for what the run prints: name a file by --output";
             ControlError::Refused(text.to_owned())
@@ -48,6 +47,11 @@ pub fn default_output(name: &str) -> Result<PathBuf, ControlError> {
     })?;
     remove_unfinished(&folder);
     Ok(folder.join(format!("{name}.log")))
+}
+
+/// Returns the absolute path in an environment variable.
+fn folder_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute())
 }
 
 /// Removes the files of starts that were killed: `.NAME.log.PID` of processes that are gone.

@@ -53,7 +53,10 @@ fn station_plan(topology: &Topology, number: usize) -> LiveStationPlan {
     let station = &topology.stations[number];
     LiveStationPlan {
         name: station.name.clone(),
-        devices: real_interfaces(station).enumerate().map(device).collect(),
+        devices: real_interfaces(station)
+            .enumerate()
+            .map(|(number, interface)| device(number, interface))
+            .collect(),
         routes: if station.simulated { Vec::new() } else { routes(topology, number) },
         forwards: station.forward,
         neighbour: neighbour(topology, number),
@@ -68,7 +71,7 @@ fn real_interfaces(station: &StationPlan) -> impl Iterator<Item = &InterfacePlan
     station.interfaces.iter().filter(|_| !station.simulated)
 }
 
-fn device((number, interface): (usize, &InterfacePlan)) -> DevicePlan {
+fn device(number: usize, interface: &InterfacePlan) -> DevicePlan {
     let addresses = interface.addresses.iter().map(|prefix| (prefix.address, prefix.length));
     DevicePlan {
         name: format!("wf{number}"),
@@ -123,9 +126,13 @@ fn to_engines(
 /// automatically: a run inside takes other addresses than those around it by this one.
 fn neighbour(topology: &Topology, number: usize) -> Option<IpAddr> {
     let others = topology.stations.iter().enumerate().filter(|(other, _)| *other != number);
-    let others = || others.clone().flat_map(|(_, other)| &other.interfaces);
     let own = topology.stations[number].interfaces.iter();
-    let there = own.flat_map(|own| others().filter(|there| there.link == own.link));
+    let there = own.flat_map(|own| {
+        others
+            .clone()
+            .flat_map(|(_, other)| &other.interfaces)
+            .filter(|there| there.link == own.link)
+    });
     let addresses: Vec<_> = there.flat_map(|it| &it.addresses).map(|it| it.address).collect();
     let chosen = addresses.iter().find(|address| engine_beside(**address).is_some());
     chosen.or(addresses.first()).copied()

@@ -7,9 +7,12 @@ use windfall_scenario::Topology;
 /// Returns the programs beside the command that failed.
 #[must_use]
 pub fn failed_programs(topology: &Topology, outcome: &RunOutcome) -> Vec<FailedProgram> {
-    let name = |station: usize| topology.stations.get(station).map(|it| it.name.clone());
     let failed = outcome.failed.iter().map(|failed| FailedProgram {
-        station: name(failed.station).unwrap_or_default(),
+        station: topology
+            .stations
+            .get(failed.station)
+            .map(|it| it.name.clone())
+            .unwrap_or_default(),
         program: failed.line.clone(),
         status: failed.status,
     });

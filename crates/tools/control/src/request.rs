@@ -41,9 +41,8 @@ impl ControlRequest {
         let Value::Object(mut members) = value else {
             return Err("the request is no JSON object: write {\"do\":\"status\"}".to_owned());
         };
-        let names = || NAMES.join(", ");
         let Some(Value::String(name)) = members.remove("do") else {
-            return Err(format!("the request has no \"do\": add it, one of {}", names()));
+            return Err(format!("the request has no \"do\": add it, one of {}", known_names()));
         };
         let request = match name.as_str() {
             "status" => RunRequest::Status,
@@ -68,7 +67,9 @@ impl ControlRequest {
                     return Err(format!("there is no table of what to change: {example}"));
                 }
             },
-            other => return Err(format!("\"{other}\" is no request: use one of {}", names())),
+            other => {
+                return Err(format!("\"{other}\" is no request: use one of {}", known_names()));
+            }
         };
         let request = Self::check(request)?;
         match members.keys().next() {
@@ -91,6 +92,11 @@ impl ControlRequest {
             RunRequest::End => Self::End,
         })
     }
+}
+
+/// Returns the names of all requests, for a message.
+fn known_names() -> String {
+    NAMES.join(", ")
 }
 
 /// Reads the table of a change: settings, and in `uplink` and `downlink` those of one direction.
@@ -170,11 +176,10 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<RunReque
     let mut change = Map::new();
     let mut side: Option<&str> = None;
     let mut is_bare = false;
-    let bare = |side: &str| format!("{side} has no setting behind it: add one, or remove {side}");
     for word in words {
         if word == "uplink" || word == "downlink" {
             if let Some(side) = side.filter(|_| is_bare) {
-                return Err(bare(side));
+                return Err(bare_side(side));
             }
             (side, is_bare) = (Some(word), true);
             continue;
@@ -195,12 +200,17 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<RunReque
         }
     }
     if let Some(side) = side.filter(|_| is_bare) {
-        return Err(bare(side));
+        return Err(bare_side(side));
     }
     if change.is_empty() {
         return Err("there is nothing to set: add a setting, such as rate=1Mbps".to_owned());
     }
     Ok(RunRequest::Set { change })
+}
+
+/// Says that a side has no setting.
+fn bare_side(side: &str) -> String {
+    format!("{side} has no setting behind it: add one, or remove {side}")
 }
 
 /// Makes the name of a file in a word absolute, so that it is valid from every folder.

@@ -9,7 +9,7 @@ use windfall_base::{Duration, Instant, Seed};
 use windfall_live::{Lateness, Reply};
 use windfall_network::{Network, NetworkEvent};
 use windfall_output::series::{Monitor, Sample};
-use windfall_scenario::{Change, Get as _, Scenario, ScenarioError, Topology, without_span};
+use windfall_scenario::{Change, Get as _, Scenario, Topology, without_span};
 
 use crate::fault_injection::Faulty;
 use crate::protocol::{
@@ -224,7 +224,7 @@ impl RunControl {
         let request = ControlRequest::parse(request);
         let Ok(ControlRequest::Fault(faults)) = request else {
             let faults = faults::list(run);
-            return self.serve(now, run.node_mut(), (lateness, faults), request);
+            return self.serve(now, run.node_mut(), lateness, faults, request);
         };
         let text = faults.to_string();
         let place = format!("{}:{}", faults.station, faults.port);
@@ -241,7 +241,8 @@ impl RunControl {
         &mut self,
         now: Instant,
         network: &mut Network,
-        (lateness, faults): (&Lateness, Vec<FaultStatus>),
+        lateness: &Lateness,
+        faults: Vec<FaultStatus>,
         request: Result<ControlRequest, String>,
     ) -> Asked {
         let asked = |reply| Asked { reply, change: None };
@@ -256,8 +257,13 @@ impl RunControl {
             }
             Ok(ControlRequest::Samples(since)) => {
                 self.watch(now, network);
-                let later = |samples: &&Vec<Sample>| samples.first().is_some_and(|it| it.t > since);
-                let samples = self.windows.iter().filter(later).flatten().cloned().collect();
+                let samples = self
+                    .windows
+                    .iter()
+                    .filter(|samples| samples.first().is_some_and(|it| it.t > since))
+                    .flatten()
+                    .cloned()
+                    .collect();
                 let samples = Samples { ok: true, t: now.as_secs_f64(), samples };
                 asked(Reply::Line(line(&samples)))
             }
@@ -289,6 +295,7 @@ impl RunControl {
         let window = self.windows.back().filter(|_| self.monitor.is_some());
         let window = window.map_or(&[][..], Vec::as_slice);
         let summary = status::summary(now, network, topology, *seed);
+        let state = status::RunState { scenario: present, topology, network, now };
         RunStatus {
             ok: true,
             format: FORMAT.to_owned(),
@@ -300,7 +307,7 @@ impl RunControl {
             t: now.as_secs_f64(),
             changes: self.changed.0,
             stations: status::stations(topology),
-            links: status::links(summary.links, (present, topology), (now, network), window),
+            links: status::links(summary.links, &state, window),
             flows: status::flows(summary.flows, window),
             faults: Vec::new(),
             lateness: status::lateness_summary(lateness),
@@ -320,11 +327,10 @@ impl RunControl {
         // Two changes at one instant would not be told apart.
         let at = now.max(self.changed.1 + Duration::from_nanos(1));
         let change = Change { at: without_span(at - Instant::START), ..change };
-        let message = |error: ScenarioError| error.message().to_owned();
         // What the change says by itself is checked against the links as they began, as those of
         // the scenario are.
         let alone = Scenario { changes: vec![change.clone()], ..self.scenario.clone() };
-        alone.check().map_err(message)?;
+        alone.check().map_err(|error| error.message().to_owned())?;
         let mut present = self.present.clone();
         present.settle(*change.at.get_ref());
         present.changes.push(change.clone());

@@ -44,13 +44,22 @@ pub(crate) fn stations(topology: &Topology) -> Vec<StationStatus> {
     topology.stations.iter().map(station).collect()
 }
 
+/// A run at a moment.
+pub(crate) struct RunState<'a> {
+    /// The scenario with the changes that were made.
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) topology: &'a Topology,
+    pub(crate) network: &'a Network,
+    pub(crate) now: Instant,
+}
+
 /// Each direction with its settings, its queue, and what it did in the last window.
 pub(crate) fn links(
     summaries: Vec<LinkSummary>,
-    (scenario, topology): (&Scenario, &Topology),
-    (now, network): (Instant, &Network),
+    run: &RunState<'_>,
     window: &[Sample],
 ) -> Vec<LinkStatus> {
+    let RunState { scenario, topology, network, now } = *run;
     let ends = topology.network.links.iter().enumerate();
     let ends = ends.flat_map(|(link, config)| (0..config.ends.len()).map(move |end| (link, end)));
     let directions = network.interfaces().zip(ends).zip(summaries);
@@ -59,8 +68,10 @@ pub(crate) fn links(
         let side = topology.sides[place][end];
         let direction = scenario.direction_at(place, side, now - Instant::START);
         let (packets, bytes) = network.queue_len(id);
-        let is_own = |sample: &&Sample| sample.flow.is_none() && sample.link == summary.name;
-        let recent = window.iter().find(is_own).cloned();
+        let recent = window
+            .iter()
+            .find(|sample| sample.flow.is_none() && sample.link == summary.name)
+            .cloned();
         LinkStatus {
             summary,
             link: link.name(),
@@ -84,10 +95,12 @@ fn settings(direction: &Direction) -> BTreeMap<String, String> {
 /// Each flow with what it did in the last window.
 pub(crate) fn flows(summaries: Vec<FlowSummary>, window: &[Sample]) -> Vec<FlowStatus> {
     let status = |summary: FlowSummary| {
-        let is_own = |sample: &&Sample| {
-            sample.link == summary.link && sample.flow.as_ref() == Some(&summary.name)
-        };
-        let recent = window.iter().find(is_own).cloned();
+        let recent = window
+            .iter()
+            .find(|sample| {
+                sample.link == summary.link && sample.flow.as_ref() == Some(&summary.name)
+            })
+            .cloned();
         FlowStatus { summary, recent }
     };
     summaries.into_iter().map(status).collect()

@@ -170,8 +170,7 @@ pub fn prometheus(runs: &[RunStatus]) -> String {
             .map(move |(quantile, delay)| (format!("{labels},quantile=\"{quantile}\""), delay))
     });
     family("delay_seconds", "gauge", "Delays of the last window.", delays.collect());
-    let of_run = |run: &RunStatus| (format!("run={:?}", run.name), run.lateness);
-    let late = || runs.iter().map(of_run);
+    let late = || runs.iter().map(|run| (format!("run={:?}", run.name), run.lateness));
     let worst = late().map(|(labels, late)| (labels, late.worst_seconds));
     family("worst_lateness_seconds", "gauge", "The longest delay of the machine.", worst.collect());
     let late = late().map(|(labels, late)| (labels, late.late_deliveries as f64));
@@ -181,6 +180,10 @@ pub fn prometheus(runs: &[RunStatus]) -> String {
 
 /// The labels of a direction; names are quoted as Prometheus and Rust both do.
 fn labels(run: &RunStatus, link: &LinkStatus) -> String {
-    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("run=\"{}\",link=\"{}\"", quoted(&run.name), quoted(&link.summary.name))
+    format!("run=\"{}\",link=\"{}\"", escape(&run.name), escape(&link.summary.name))
+}
+
+/// Escapes the value of a label as OpenMetrics does.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

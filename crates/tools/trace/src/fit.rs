@@ -299,10 +299,12 @@ pub fn holds_inverted_bits(trace: &ErrorTrace) -> bool {
 /// Returns the model that makes the steps most likely, of several that do the first.
 fn highest<const N: usize>(models: &[GilbertElliott; N], steps: &Steps) -> GilbertElliott {
     let height = |model: &GilbertElliott| log_likelihood(&Chain::of(model), steps);
-    let higher = |best: GilbertElliott, model: &GilbertElliott| {
-        if height(model) > height(&best) { *model } else { best }
-    };
-    models[1..].iter().fold(models[0], higher)
+    models[1..].iter().fold(
+        models[0],
+        |best, model| {
+            if height(model) > height(&best) { *model } else { best }
+        },
+    )
 }
 
 /// Raises the likelihood from `start` until it rises no more.

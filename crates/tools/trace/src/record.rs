@@ -108,7 +108,7 @@ pub fn record(
     let mut sent = pick(near, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(far, Seen::Arrived)?;
-    direction::keep((&mut sent, &mut received), (near, far), sender)?;
+    direction::keep(&mut sent, &mut received, near, far, sender)?;
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));
@@ -137,9 +137,10 @@ pub fn record(
             trace.push(Fault::Lost, 1);
             continue;
         };
-        let lengths = (packet.original, arrived.original);
         let passed = routes.passed(packet, arrived);
-        match difference((&passed, &arrived.data), lengths, 0, order) {
+        let sent = KeptPacket { bytes: &passed, length: packet.original };
+        let received = KeptPacket { bytes: &arrived.data, length: arrived.original };
+        match difference(&sent, &received, 0, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
@@ -218,7 +219,9 @@ pub fn record_known(
             trace.push(Fault::Lost, missing);
         }
         let sent = pattern.datagram(number, length as usize - start);
-        match difference((&sent, data), (length, original), start as u32 * 8, order) {
+        let sent = KeptPacket { bytes: &sent, length };
+        let received = KeptPacket { bytes: data, length: original };
+        match difference(&sent, &received, start as u32 * 8, order) {
             Some(fault) => trace.push(fault, 1),
             None => trace.push_ok(1),
         }
@@ -254,8 +257,8 @@ fn pick(capture: Captured<'_>, seen: Seen) -> Result<Vec<CapturedPacket>, Record
         let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
         return Err(RecordError::NoInterface { end, number, there });
     }
-    let is_of = |packet: &&CapturedPacket| interface.is_none_or(|it| packet.interface == it);
-    let of_interface = || packets.iter().filter(is_of);
+    let of_interface =
+        || packets.iter().filter(|packet| interface.is_none_or(|it| packet.interface == it));
     let mut picked: Vec<&CapturedPacket> = of_interface().filter(|p| p.seen == seen).collect();
     if picked.is_empty() {
         picked = of_interface().collect();
@@ -278,22 +281,30 @@ fn by_name(sent: &[&CapturedPacket], received: &[&CapturedPacket]) -> Option<Vec
     Some(names.iter().map(|name| arrived.get(name).copied()).collect())
 }
 
-/// The fault that made the second of two packets out of the first, of which these bytes were kept,
-/// beginning at bit `origin`, and which had these lengths.
+/// The bytes of a packet in a capture.
+struct KeptPacket<'a> {
+    /// The bytes that were kept.
+    bytes: &'a [u8],
+    /// The length of the packet.
+    length: u32,
+}
+
+/// Returns the fault that made the second of two packets out of the first, of which the kept bytes
+/// begin at bit `origin`.
 fn difference(
-    (sent, received): (&[u8], &[u8]),
-    (length, arrived): (u32, u32),
+    sent: &KeptPacket<'_>,
+    received: &KeptPacket<'_>,
     origin: u32,
     order: BitOrder,
 ) -> Option<Fault> {
     let mut inverted = Vec::new();
-    for (i, (a, b)) in sent.iter().zip(received).enumerate() {
+    for (i, (a, b)) in sent.bytes.iter().zip(received.bytes).enumerate() {
         let wrong = a ^ b;
         let bits = (0..8).filter(|bit| wrong & (0x80 >> bit) != 0);
         inverted.extend(bits.map(|bit| origin + i as u32 * 8 + bit));
     }
     let inverted = order.renumber(inverted);
-    let truncated = (arrived < length).then_some(arrived * 8);
+    let truncated = (received.length < sent.length).then_some(received.length * 8);
     let is_fault = truncated.is_some() || !inverted.is_empty();
     is_fault.then(|| Fault::Damaged { truncated, inverted: inverted.into() })
 }

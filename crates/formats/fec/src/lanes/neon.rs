@@ -43,7 +43,8 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    fn times(self, (low, high): Self::Factor) -> Self {
+    fn times(self, factor: Self::Factor) -> Self {
+        let (low, high) = factor;
         Self(self.0.map(|part| {
             // SAFETY: no memory is touched; NEON as above.
             unsafe {

@@ -48,7 +48,8 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn times(self, (low, high): Self::Factor) -> Self {
+    fn times(self, factor: Self::Factor) -> Self {
+        let (low, high) = factor;
         // SAFETY: no memory is touched; AVX2 as above.
         unsafe {
             let mask = _mm256_set1_epi8(0x0f);
@@ -129,7 +130,8 @@ impl Lanes for Ssse3 {
     }
 
     #[inline(always)]
-    fn times(self, (low, high): Self::Factor) -> Self {
+    fn times(self, factor: Self::Factor) -> Self {
+        let (low, high) = factor;
         Self(self.0.map(|part| {
             // SAFETY: no memory is touched, and whoever uses these lanes runs below a function
             // that enables SSSE3.

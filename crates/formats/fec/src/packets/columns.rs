@@ -33,11 +33,10 @@ impl WrongBytes {
     /// Yields two candidates for the suspect, of `bytes` as it came: with all of them put right,
     /// and with those alone that are sure and in a burst, for others may be blamed on it falsely.
     pub(super) fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-        let near = |a: &WrongByte, b: &WrongByte| b.at - a.at <= NEAR;
         let all = &self.0;
         let is_in_burst = |place: usize| {
-            place > 0 && near(&all[place - 1], &all[place])
-                || place + 1 < all.len() && near(&all[place], &all[place + 1])
+            place > 0 && are_near(&all[place - 1], &all[place])
+                || place + 1 < all.len() && are_near(&all[place], &all[place + 1])
         };
         let sure = (0..all.len()).filter(|place| all[*place].is_sure && is_in_burst(*place));
         let sure: Vec<WrongByte> = sure.map(|place| all[place]).collect();
@@ -51,6 +50,11 @@ impl WrongBytes {
         let second = (sure.len() < all.len()).then(|| with(&sure));
         core::iter::once(with(all)).chain(second)
     }
+}
+
+/// Returns whether two wrong bytes are so close that one burst explains both.
+fn are_near(a: &WrongByte, b: &WrongByte) -> bool {
+    b.at - a.at <= NEAR
 }
 
 /// Examines each column: `left` has the sums that the equations leave over, and `suspects` for each
@@ -78,8 +82,10 @@ fn explain(left: &[u8], suspects: &[Vec<u8>], pairs: &Pairs) -> Option<Vec<Wrong
     if left.iter().all(|sum| *sum == 0) {
         return Some(Vec::new());
     }
-    let one = |place: usize| alone(left, &suspects[place]).map(|value| vec![(place, value)]);
-    let found = only((0..suspects.len()).filter_map(one));
+    let found = only(
+        (0..suspects.len())
+            .filter_map(|place| alone(left, &suspects[place]).map(|value| vec![(place, value)])),
+    );
     if found != Found::None {
         return found.answer();
     }
@@ -120,8 +126,8 @@ impl Pairs {
         let group = |first: usize| {
             let of_first = &suspects[first];
             let pivot = of_first.iter().position(|it| *it != 0)?;
-            let factor = |it: &u8| field().div(*it, of_first[pivot]).unwrap_or(0);
-            let factors: Vec<u8> = of_first.iter().map(factor).collect();
+            let factors: Vec<u8> =
+                of_first.iter().map(|it| field().div(*it, of_first[pivot]).unwrap_or(0)).collect();
             let pair = |second: usize| {
                 let rest = without(&suspects[second], pivot, &factors);
                 let base = rest.iter().position(|it| *it != 0)?;
@@ -152,8 +158,7 @@ impl Pairs {
 
 /// The rest of the equations when a multiple of one of them is taken from each.
 fn without(of: &[u8], pivot: usize, factors: &[u8]) -> Vec<u8> {
-    let rest = |(it, factor): (&u8, &u8)| it ^ field().mul(*factor, of[pivot]);
-    of.iter().zip(factors).map(rest).collect()
+    of.iter().zip(factors).map(|(it, factor)| it ^ field().mul(*factor, of[pivot])).collect()
 }
 
 /// The answers that there are.
@@ -185,8 +190,7 @@ fn only(mut answers: impl Iterator<Item = Vec<Wrong>>) -> Found {
 fn alone(left: &[u8], of: &[u8]) -> Option<u8> {
     let place = of.iter().position(|coefficient| *coefficient != 0)?;
     let value = field().div(left[place], of[place]).filter(|value| *value != 0)?;
-    let fits = |(left, of): (&u8, &u8)| *left == field().mul(*of, value);
-    left.iter().zip(of).all(fits).then_some(value)
+    left.iter().zip(of).all(|(left, of)| *left == field().mul(*of, value)).then_some(value)
 }
 
 /// Returns the values to add to two bytes so that nothing is left over.
@@ -200,6 +204,8 @@ fn together(left: &[u8], of_a: &[u8], of_b: &[u8]) -> Option<[u8; 2]> {
     let of = determinant(i, j);
     let a = field.div(field.mul(left[i], of_b[j]) ^ field.mul(left[j], of_b[i]), of)?;
     let b = field.div(field.mul(of_a[i], left[j]) ^ field.mul(of_a[j], left[i]), of)?;
-    let sum = |at: usize| field.mul(of_a[at], a) ^ field.mul(of_b[at], b);
-    (a != 0 && b != 0 && (0..left.len()).all(|at| sum(at) == left[at])).then_some([a, b])
+    (a != 0
+        && b != 0
+        && (0..left.len()).all(|at| (field.mul(of_a[at], a) ^ field.mul(of_b[at], b)) == left[at]))
+    .then_some([a, b])
 }

@@ -184,8 +184,9 @@ impl PacketDecoder {
 
     /// Puts damaged packets and repairs right column by column.
     fn correct(&mut self, is_right: &impl Fn(Made<'_>) -> bool, made: &mut Vec<(u32, Vec<u8>)>) {
-        let has_damaged = |packet: &Packet| matches!(packet, Packet::Damaged(_));
-        if self.repairs.is_empty() && !self.packets.iter().any(has_damaged) {
+        if self.repairs.is_empty()
+            && !self.packets.iter().any(|packet| matches!(packet, Packet::Damaged(_)))
+        {
             return;
         }
         let equations = self.equations.of_damaged();

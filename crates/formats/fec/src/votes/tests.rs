@@ -37,6 +37,6 @@ proptest! {
         prop_assert_eq!(count(&all).bytes, bytes.clone());
         let code = ReedSolomon::new(8).expect("legal");
         let mut block = bytes;
-        let _ = correct(&code, &mut block, (&margins, &[]), core::iter::empty());
+        let _ = correct(&code, &mut block, &margins, &[], core::iter::empty());
     }
 }

@@ -74,7 +74,7 @@ impl Head {
     }
 
     /// Returns the header with another size.
-    pub(super) fn sized(&self, (width, height): (u32, u32)) -> Self {
+    pub(super) fn sized(&self, width: u32, height: u32) -> Self {
         let mut head = self.clone();
         let sides = [height as u16, width as u16];
         for (at, side) in sides.into_iter().enumerate() {

@@ -13,7 +13,7 @@ fn whole(jpeg: &Jpeg) -> Arrived {
 fn segments_decode_to_the_same_picture_as_the_whole_file() {
     for (width, height) in [(384, 192), (50, 21), (8, 8), (1, 1), (137, 40)] {
         let landscape = landscape();
-        let picture = landscape.cut((40, 100), (width, height));
+        let picture = landscape.cut(Area { x: 40, y: 100, width, height });
         let picture = if width == 384 { landscape } else { picture };
         let jpeg = Jpeg::encode(&picture, 85).unwrap();
         let decoded = jpeg.layout().decode(&whole(&jpeg)).unwrap();
@@ -50,7 +50,7 @@ fn a_bit_error_damages_one_segment() {
         arrived.put(0, &scan);
         let wrong = jpeg.layout().decode(&arrived).unwrap().picture;
         let spoilt = Tiles::of(&jpeg.layout.head)
-            .filter(|(corner, size)| right.cut(*corner, *size) != wrong.cut(*corner, *size))
+            .filter(|tile| right.cut(*tile) != wrong.cut(*tile))
             .count();
         assert!(spoilt <= 1, "bit {bit} damages {spoilt} segments");
     }
@@ -85,7 +85,7 @@ proptest! {
         flips in prop::collection::vec((0_usize..60_000, any::<u8>()), 0..400),
         lost in prop::collection::vec(0_usize..64, 0..20),
     ) {
-        let picture = landscape().cut((200, 60), (160, 96));
+        let picture = landscape().cut(Area { x: 200, y: 60, width: 160, height: 96 });
         let jpeg = Jpeg::encode(&picture, 75).unwrap();
         let mut scan = jpeg.scan().to_vec();
         let len = scan.len();
@@ -110,7 +110,8 @@ proptest! {
         flips in prop::collection::vec((0_usize..4_000, 1_u8..), 1..40),
         noise in prop::collection::vec(any::<u8>(), 0..600),
     ) {
-        let jpeg = Jpeg::encode(&landscape().cut((0, 0), (64, 32)), 60).unwrap();
+        let corner = Area { x: 0, y: 0, width: 64, height: 32 };
+        let jpeg = Jpeg::encode(&landscape().cut(corner), 60).unwrap();
         let mut written = jpeg.layout().to_bytes();
         let mut file = jpeg.to_bytes();
         for (at, with) in flips {

@@ -116,8 +116,8 @@ impl Reader {
             }
         }
         let frame = this.frame.as_ref()?;
-        let lacks = |it: &Component| !it.is_coded || it.due.iter().any(|due| *due > 0);
-        this.is_cut |= frame.components.iter().any(lacks);
+        this.is_cut |=
+            frame.components.iter().any(|it| !it.is_coded || it.due.iter().any(|due| *due > 0));
         Some(this)
     }
 
@@ -183,7 +183,7 @@ impl Reader {
                 let is_progressive = frame.is_progressive;
                 let nonzero = frame.components[place].nonzero.get_mut(block);
                 match nonzero.filter(|_| is_progressive) {
-                    None => bits.sequential(tables)?,
+                    None => bits.sequential(tables.0, tables.1)?,
                     Some(_) if scan.first == 0 && scan.refines => bits.skip(1)?,
                     Some(_) if scan.first == 0 => bits.difference(tables.0)?,
                     Some(nonzero) if scan.refines => {
@@ -387,7 +387,7 @@ impl Bits<'_> {
     }
 
     /// Reads a block of a sequential frame.
-    fn sequential(&mut self, (dc, ac): (&Table, &Table)) -> Result<(), End> {
+    fn sequential(&mut self, dc: &Table, ac: &Table) -> Result<(), End> {
         self.difference(dc)?;
         let mut at = 1;
         while at < COEFFICIENTS {

@@ -124,8 +124,7 @@ impl Reader<'_> {
     #[expect(clippy::option_option, reason = "no text, and a broken one, are two things")]
     fn text(&mut self) -> Option<Option<String>> {
         self.skip();
-        let is_letter = |byte: &&u8| b"uUbBrR".contains(byte);
-        let prefix = self.rest.iter().take(2).take_while(is_letter).count();
+        let prefix = self.rest.iter().take(2).take_while(|byte| b"uUbBrR".contains(byte)).count();
         let (letters, rest) = self.rest.split_at(prefix);
         let Some(quote @ (b'\'' | b'"')) = rest.first().copied() else { return Some(None) };
         let is_raw = letters.iter().any(|byte| byte.eq_ignore_ascii_case(&b'r'));
@@ -150,8 +149,7 @@ impl Reader<'_> {
                 }
                 [b'\\', b'\n', behind @ ..] => rest = behind,
                 [b'\\', b'x', high, low, behind @ ..] => {
-                    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-                    bytes.push((digit(high)? << 4 | digit(low)?) as u8);
+                    bytes.push((hex_digit(high)? << 4 | hex_digit(low)?) as u8);
                     rest = behind;
                 }
                 [b'\\', escaped, behind @ ..] => {
@@ -170,8 +168,11 @@ impl Reader<'_> {
     /// Reads a number or a word: Python 2 writes a long number with an L.
     fn word(&mut self) -> Option<Literal> {
         self.skip();
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-+.".contains(byte);
-        let length = self.rest.iter().take_while(is_part).count();
+        let length = self
+            .rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-+.".contains(byte))
+            .count();
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         let word: String = word.iter().map(|byte| char::from(*byte)).collect();
@@ -191,4 +192,9 @@ impl Reader<'_> {
             Err(_) => word.parse::<f64>().ok().map(|_| Literal::Word),
         }
     }
+}
+
+/// Returns the value of a hexadecimal digit.
+fn hex_digit(byte: &u8) -> Option<u32> {
+    char::from(*byte).to_digit(16)
 }

@@ -156,12 +156,11 @@ pub(super) fn restore<'a>(parts: impl Iterator<Item = &'a ArrivedPart>) -> Vec<u
     }
     let mut stream = Vec::new();
     for mut parts in units.into_values() {
-        let offset = |part: &ArrivedPart| (part.header.place & u64::from(u32::MAX)) as usize;
-        parts.sort_by_key(|part| offset(part));
+        parts.sort_by_key(|part| offset_in_unit(part));
         let header = parts[0].header;
         let mut unit = Vec::new();
         for part in parts {
-            if offset(part) == unit.len() {
+            if offset_in_unit(part) == unit.len() {
                 unit.extend(part.content());
             }
         }
@@ -183,6 +182,11 @@ pub(super) fn restore<'a>(parts: impl Iterator<Item = &'a ArrivedPart>) -> Vec<u
         }
     }
     stream
+}
+
+/// Returns the offset of a part inside its unit: the lower 32 bits of its place.
+fn offset_in_unit(part: &ArrivedPart) -> usize {
+    (part.header.place & u64::from(u32::MAX)) as usize
 }
 
 /// Returns the units of a stream, each with the number of zeros before its start code of three

@@ -90,7 +90,6 @@ impl Split {
 pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
     let (arrays, _) = arrays(data);
     // What is no plain type, such as a record, is exact.
-    let split_of = |it: &NumpyArray| it.kind.as_deref().map_or(Split::WHOLE, Split::of);
     let first = arrays.first().ok_or(ProtectError::Array)?;
     let end = first.header.end;
     let split = split_of(first);
@@ -109,6 +108,11 @@ pub(super) fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>,
     }
     cut.push(at - end..numbers.len(), true);
     Ok(cut.parts)
+}
+
+/// Returns how the elements of an array are split into parts.
+fn split_of(it: &NumpyArray) -> Split {
+    it.kind.as_deref().map_or(Split::WHOLE, Split::of)
 }
 
 /// The parts of what is behind the first header.

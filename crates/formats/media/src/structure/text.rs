@@ -25,8 +25,10 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 
 /// Returns a text without the characters that end those of DOS and fill up their last block.
 fn without_end(bytes: &[u8]) -> &[u8] {
-    let is_text = |byte: &u8| *byte != END && !byte.is_ascii_whitespace();
-    let length = bytes.iter().rposition(is_text).map_or(0, |last| last + 1);
+    let length = bytes
+        .iter()
+        .rposition(|byte| *byte != END && !byte.is_ascii_whitespace())
+        .map_or(0, |last| last + 1);
     if bytes[length..].contains(&END) { &bytes[..length] } else { bytes }
 }
 

@@ -78,7 +78,10 @@ fn plane_ssim(ours: &[u8], theirs: &[u8], width: usize, height: usize) -> f64 {
     sum / ((columns - 1) * (rows - 1)) as f64
 }
 
-fn similarity([a, b, squares, products]: [f64; 4]) -> f64 {
+/// Returns the similarity of a window from its sums: of both pictures' pixels, of all their
+/// squares, and of the products of both.
+fn similarity(sums: [f64; 4]) -> f64 {
+    let [a, b, squares, products] = sums;
     let variances = squares * 64.0 - a * a - b * b;
     let covariance = products * 64.0 - a * b;
     (2.0 * a * b + C1) * (2.0 * covariance + C2) / ((a * a + b * b + C1) * (variances + C2))

@@ -86,9 +86,11 @@ pub fn enter(
     let identity = Identity::of_caller(as_root)?;
     let name = &run.name;
     let (shared, stations) = ask(&run)?;
-    let names = || stations.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(found) = stations.iter().find(|it| it.name == station) else {
-        let why = format!("run \"{name}\" has no station \"{station}\"; it has {}", names());
+        let why = format!(
+            "run \"{name}\" has no station \"{station}\"; it has {}",
+            stations.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
+        );
         return Err(LiveError::NoSuchRun(why));
     };
     let directory = std::env::current_dir();
@@ -126,9 +128,8 @@ pub fn enter(
     }
     // Entering a mount namespace moves to its root.
     directory.map_or(Ok(()), |directory| go_back(&directory))?;
-    let die_with_us = || Ok(set_pdeathsig(Signal::SIGKILL)?);
     // SAFETY: the closure makes one system call; the process has a single thread.
-    unsafe { command.pre_exec(die_with_us) };
+    unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
     let terminal = Terminal::of_this_process();
     // A program that takes the terminal has a process group of its own.
     let others = (!interactive).then_some(&witness);
@@ -154,10 +155,14 @@ fn environment_at(number: u16) -> Result<Vec<(OsString, OsString)>> {
     file.read_to_end(&mut bytes).context(reading)?;
     let variables = bytes.split(|byte| *byte == 0).filter_map(|line| {
         let end = line.iter().position(|byte| *byte == b'=')?;
-        let text = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
-        Some((text(&line[..end]), text(&line[end + 1..])))
+        Some((os_text(&line[..end]), os_text(&line[end + 1..])))
     });
     Ok(variables.collect())
+}
+
+/// Returns bytes as text of the system.
+fn os_text(bytes: &[u8]) -> OsString {
+    OsStr::from_bytes(bytes).to_owned()
 }
 
 /// Blocks the signals that are for the program, and returns a descriptor from which they are read.

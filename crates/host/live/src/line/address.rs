@@ -60,7 +60,6 @@ impl FromStr for LineAddress {
         let Some(rest) = text.strip_prefix("udp:") else {
             return Err("use serial:DEVICE[,SPEED], udp:HOST:PORT or udp::PORT".into());
         };
-        let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
         let split = rest.rsplit_once(':').and_then(|(host, text)| Some((host, port(text)?)));
         match split {
             Some(("", port)) => Ok(Self::UdpFrom { port }),
@@ -70,6 +69,11 @@ impl FromStr for LineAddress {
             _ => Err("use udp:HOST:PORT, udp:[IPV6]:PORT, or udp::PORT to wait for a peer".into()),
         }
     }
+}
+
+/// Reads a port, which is not zero.
+fn port(text: &str) -> Option<u16> {
+    text.parse::<u16>().ok().filter(|port| *port > 0)
 }
 
 fn parse_speed(text: &str) -> Result<u32, String> {

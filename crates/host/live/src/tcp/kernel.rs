@@ -59,9 +59,10 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
             received += bytes.len() as u64;
             last = clock.now();
         });
-        let broken = |_| Err(io::Error::other("the sender broke"));
         let sent = match sending {
-            Some(sending) => sending.and_then(|it| it.join().unwrap_or_else(broken)),
+            Some(sending) => sending.and_then(|it| {
+                it.join().unwrap_or_else(|_| Err(io::Error::other("the sender broke")))
+            }),
             None => stream.shutdown(Shutdown::Write).map(|()| 0),
         };
         (sent, drained)

@@ -266,8 +266,9 @@ impl UdpLiteSocket {
         };
         let packet = UdpLitePacket::new(bytes).map_err(|_| DropReason::Malformed)?;
         from.set_port(packet.src_port());
-        let is_peers = |peer: &SocketAddr| (peer.ip(), peer.port()) == (from.ip(), from.port());
-        if packet.dst_port() != self.local_addr().port() || !self.peer.get().is_none_or(is_peers) {
+        let peer = self.peer.get();
+        let is_other = peer.is_some_and(|it| (it.ip(), it.port()) != (from.ip(), from.port()));
+        if packet.dst_port() != self.local_addr().port() || is_other {
             return Err(DropReason::NotForUs);
         }
         self.accepts(packet.coverage(), bytes.len())?;

@@ -60,12 +60,13 @@ impl UdpLiteSocket {
     /// one, which it or the hardware cuts; `None` if they differ or the system cannot.
     fn send_segments(&self, datagrams: &[UdpLiteDatagram<'_>]) -> Option<io::Result<usize>> {
         let first = datagrams.first().filter(|it| it.whole && self.carrier == Carrier::Udp)?;
-        let len = |it: &UdpLiteDatagram<'_>| it.parts.iter().map(|part| part.len()).sum::<usize>();
-        let size = len(first) + carrier::HEADER_LEN;
+        let size = datagram_len(first) + carrier::HEADER_LEN;
         let most = (LONGEST_DATAGRAM / size).min(system::SEGMENTS);
-        let may_follow = |it: &&UdpLiteDatagram<'_>| it.to == first.to && len(it) <= len(first);
-        let alike = datagrams.iter().take(most).take_while(|it| may_follow(it));
-        let full = alike.clone().take_while(|it| len(it) == len(first)).count();
+        let alike = datagrams
+            .iter()
+            .take(most)
+            .take_while(|it| it.to == first.to && datagram_len(it) <= datagram_len(first));
+        let full = alike.clone().take_while(|it| datagram_len(it) == datagram_len(first)).count();
         let count = alike.count().min(full + 1);
         if count < 2 || !self.cuts.load(Ordering::Relaxed) {
             return None;
@@ -156,4 +157,9 @@ impl UdpLiteSocket {
         }
         Ok((head, 8, (!bound).then_some(source)))
     }
+}
+
+/// Returns the length of the payload of a datagram.
+fn datagram_len(it: &UdpLiteDatagram<'_>) -> usize {
+    it.parts.iter().map(|part| part.len()).sum::<usize>()
 }

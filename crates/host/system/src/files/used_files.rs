@@ -38,8 +38,8 @@ impl UsedFiles {
     /// If it cannot, and those of [`write`](Self::write).
     pub fn write_at_end(&mut self, option: &str, path: &Path) -> Result<(), String> {
         self.write(option, path)?;
-        let cannot = |error| format!("cannot write {}: {error}", path.display());
-        crate::files::check_place(path).map_err(cannot)
+        crate::files::check_place(path)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) async fn carry(
         let clients = clients.clone();
         spawn_local(async move {
             let mut client = client;
-            let connecting = connect(&targets, (&clients, &counts));
+            let connecting = connect(&targets, &clients, &counts);
             let server = tokio::select! {
                 () = place.sent_away() => return break_off(&client),
                 server = connecting => server,
@@ -88,10 +88,7 @@ pub(crate) fn is_closed(error: &io::Error) -> bool {
 }
 
 /// Connects to the first of the targets that takes a connection.
-async fn connect(
-    targets: &Targets,
-    (clients, counts): (&Clients, &Counts),
-) -> io::Result<TcpStream> {
+async fn connect(targets: &Targets, clients: &Clients, counts: &Counts) -> io::Result<TcpStream> {
     let mut error = io::Error::from(ErrorKind::NotFound);
     for address in targets.addresses().await {
         let connected = match TcpStream::connect(address).await {

@@ -32,7 +32,8 @@ const WAITING: usize = 64;
 pub(crate) async fn carry(
     here: UdpSocket,
     targets: Targets,
-    (most, idle): (usize, Duration),
+    most: usize,
+    idle: Duration,
     counts: Counts,
 ) -> io::Error {
     let here = Rc::new(here);

@@ -100,11 +100,10 @@ impl RelayHelpers {
     /// Returns what each port has carried and dropped up to now.
     #[must_use]
     pub fn totals(&self) -> Vec<PortTotals> {
-        let read = |(port, file): &(PortTotals, CountsFile)| PortTotals {
-            counts: file.read(),
-            ..port.clone()
-        };
-        self.counts.iter().map(read).collect()
+        self.counts
+            .iter()
+            .map(|(port, file)| PortTotals { counts: file.read(), ..port.clone() })
+            .collect()
     }
 
     /// Ends the helpers; returns the failure, as text, if one had ended before.
@@ -359,8 +358,11 @@ mod tests {
             (None, "relay serve 127.0.0.1:8000".to_owned()),
         ];
         assert_eq!(words.into_inner(), lines);
-        let counted = || helpers.totals().iter().all(|it| it.counts.get("clients") == Some(&3));
-        assert!(eventually(counted), "{:?}", helpers.totals());
+        assert!(
+            eventually(|| helpers.totals().iter().all(|it| it.counts.get("clients") == Some(&3))),
+            "{:?}",
+            helpers.totals()
+        );
         let listen = text.split_once(':').expect("a port").0;
         let named: Vec<_> = helpers.totals().into_iter().map(|it| (it.port, it.station)).collect();
         let near = (format!("127.0.0.1:{listen}"), Some("near".to_owned()));

@@ -64,8 +64,9 @@ impl Carrier {
 
     /// The datagrams that the endpoint dropped, by reason.
     pub(super) fn drops(&self) -> impl Iterator<Item = (&'static str, Measured)> + '_ {
-        let count = |reason| self.endpoint.drops().get(&reason).copied().unwrap_or(0);
-        REASONS.iter().map(move |(name, reason)| (*name, count(*reason).into()))
+        REASONS.iter().map(move |(name, reason)| {
+            (*name, self.endpoint.drops().get(reason).copied().unwrap_or(0).into())
+        })
     }
 }
 

@@ -199,12 +199,12 @@ impl SapSender {
     fn handle_sap(&mut self, now: Instant, of: ConnectionId, event: &SapEvent) {
         match (self.step, event) {
             (Step::Connecting(id), SapEvent::Connected) if id == of => {
-                let begins = |timing| Departures { start: now, ..timing };
                 self.schedule = match self.config.pace {
                     SapPace::Greedy => None,
                     SapPace::Timed(timing) => {
-                        let random = (self.seed, self.config.number);
-                        Some(Schedule::new(&begins(timing), self.config.size, random))
+                        let timing = Departures { start: now, ..timing };
+                        let number = self.config.number;
+                        Some(Schedule::new(&timing, self.config.size, self.seed, number))
                     }
                 };
                 self.tally.connected.get_or_insert(now);

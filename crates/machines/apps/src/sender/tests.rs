@@ -81,11 +81,8 @@ proptest! {
         bps in 1_u64..100_000_000_000, size in 0_usize..2000, n in 1_u64..500,
     ) {
         let rate = Rate::from_bps(bps).expect("above zero");
-        let mut schedule = Schedule::new(
-            &Departures::exact(Instant::START, Pace::Rate(rate)),
-            size,
-            (windfall_base::Seed(1), 0),
-        );
+        let timing = Departures::exact(Instant::START, Pace::Rate(rate));
+        let mut schedule = Schedule::new(&timing, size, windfall_base::Seed(1), 0);
         for _ in 0..n {
             schedule.advance();
         }

@@ -10,7 +10,7 @@ fn times(spacing: Spacing, number: u64, seconds: u64) -> Vec<u64> {
 }
 
 fn times_of(timing: Departures, number: u64, seconds: u64) -> Vec<u64> {
-    let mut schedule = Schedule::new(&timing, 1_250, (Seed(4), number));
+    let mut schedule = Schedule::new(&timing, 1_250, Seed(4), number);
     let mut times = Vec::new();
     while schedule.next < Instant::START + Duration::from_secs(seconds) {
         times.push(schedule.next.as_nanos());

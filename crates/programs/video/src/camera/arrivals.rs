@@ -171,8 +171,11 @@ impl CameraArrivals {
             self.foreign += 1;
             return Ok(false);
         };
-        let is_of = |it: &Stream| (it.plan, it.began) == (header.plan, header.began);
-        let place = match self.streams.iter().position(is_of) {
+        let place = match self
+            .streams
+            .iter()
+            .position(|it| (it.plan, it.began) == (header.plan, header.began))
+        {
             Some(place) => place,
             None if !self.clocks.agree(now, &header)? => {
                 self.foreign += 1;
@@ -184,7 +187,7 @@ impl CameraArrivals {
                 self.streams.len() - 1
             }
         };
-        Ok(self.streams[place].take(now, (&header, data), self.deadline))
+        Ok(self.streams[place].take(now, &header, data, self.deadline))
     }
 
     fn make_room(&mut self) {
@@ -212,12 +215,7 @@ impl CameraArrivals {
 
 impl Stream {
     /// Takes a datagram; tells whether it is no copy.
-    fn take(
-        &mut self,
-        now: u64,
-        (header, data): (&CameraHeader, &[u8]),
-        deadline: Duration,
-    ) -> bool {
+    fn take(&mut self, now: u64, header: &CameraHeader, data: &[u8], deadline: Duration) -> bool {
         let size = header.plan.stream.size;
         let sent = header.plan.stream.datagram(header.number);
         let right = sent.iter().zip(data).filter(|(sent, got)| sent == got).count() as u32;
@@ -254,7 +252,6 @@ impl Stream {
         let per_picture = u64::from(plan.per_picture);
         let pictures = sent.div_ceil(per_picture);
         let of_picture = |picture: u32| per_picture.min(sent - u64::from(picture) * per_picture);
-        let is_whole = |(picture, count): &(&u32, &u64)| **count == of_picture(**picture);
         let mut delays: Vec<u64> = self.arrived.values().map(|it| it.delay).collect();
         delays.sort_unstable();
         CameraReport {
@@ -268,7 +265,10 @@ impl Stream {
             usable_bytes: sum(&|it| it.usable),
             wrong_bytes: sum(&wrong),
             pictures,
-            whole_pictures: whole.iter().filter(is_whole).count() as u64,
+            whole_pictures: whole
+                .iter()
+                .filter(|(picture, count)| **count == of_picture(**picture))
+                .count() as u64,
             delay: [0.5, 0.95, 0.99].map(|share| quantile(&delays, share)),
             ended,
         }

@@ -97,10 +97,12 @@ pub fn cut(codec: VideoCodec, stream: &[u8]) -> Vec<Vec<u8>> {
         VideoCodec::H263Plus | VideoCodec::H263 => pictures(stream).map(<[u8]>::to_vec).collect(),
         VideoCodec::H264 | VideoCodec::H265 => {
             let units = if codec == VideoCodec::H264 { access_units } else { h265_access_units };
-            let join = |units: &Vec<&[u8]>| {
-                units.iter().flat_map(|unit| [&[0, 0, 0, 1], *unit].concat()).collect()
-            };
-            units(stream).iter().map(join).collect()
+            units(stream)
+                .iter()
+                .map(|units| {
+                    units.iter().flat_map(|unit| [&[0, 0, 0, 1], *unit].concat()).collect()
+                })
+                .collect()
         }
     }
 }

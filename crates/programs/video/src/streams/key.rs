@@ -56,13 +56,18 @@ impl KeyChoice {
 pub fn place() -> Option<PathBuf> {
     // A relative one is to be ignored (XDG Base Directory Specification): the key would be another
     // in each folder.
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     // Under sudo the home is root's, where the user who called has no key.
     let folder = match caller() {
         Some(_) => windfall_system::caller_home().map(|home| home.join(".config")),
-        None => variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config"))),
+        None => folder_variable("XDG_CONFIG_HOME")
+            .or_else(|| Some(folder_variable("HOME")?.join(".config"))),
     };
     folder.map(|folder| folder.join("windfall/sap.key"))
+}
+
+/// Returns the absolute path in an environment variable.
+fn folder_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute())
 }
 
 fn of_user() -> Result<Option<SharedKey>, String> {

@@ -111,19 +111,23 @@ impl RecordSender {
     /// # Errors
     /// If the receiver went away before.
     pub fn close(self) -> Result {
-        let gone = |error: &dyn std::fmt::Display| TransferError::Unfinished(error.to_string());
         match self {
             Self::Tcp(mut stream) => {
                 stream.shutdown(std::net::Shutdown::Write)?;
-                stream.read_to_end(&mut Vec::new()).map_err(|error| gone(&error))?;
+                stream.read_to_end(&mut Vec::new()).map_err(|error| unfinished(&error))?;
             }
             Self::Sap(socket, _) => {
                 socket.finish_or_abort()?;
-                while socket.recv().map_err(|error| gone(&error))?.is_some() {}
+                while socket.recv().map_err(|error| unfinished(&error))?.is_some() {}
             }
         }
         Ok(())
     }
+}
+
+/// Returns the error of a record that could not be finished.
+fn unfinished(error: &dyn std::fmt::Display) -> TransferError {
+    TransferError::Unfinished(error.to_string())
 }
 
 /// Refuses to protect more bytes than a record has.

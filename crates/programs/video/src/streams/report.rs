@@ -32,7 +32,6 @@ impl StreamReport<'_> {
         let figures = self.comparison.figures();
         let (gap, variance) = self.arrivals.interarrival().unzip();
         let of_arrivals = |share: f64| (figures.arrived > 0).then_some(share);
-        let of_damaged = |share: f64| (figures.damaged > 0).then_some(share);
         json!({
             "seed": plan.seed, "size": plan.size,
             "sent": figures.sent, "arrived": figures.arrived, "lost": figures.lost,
@@ -41,7 +40,8 @@ impl StreamReport<'_> {
             "duplicates": figures.repeated, "unknown": figures.foreign,
             "bit_errors": figures.wrong_bits,
             "bit_error_rate": of_arrivals(figures.bit_error_rate),
-            "bit_error_rate_damaged": of_damaged(figures.bit_error_rate_damaged),
+            "bit_error_rate_damaged":
+                (figures.damaged > 0).then_some(figures.bit_error_rate_damaged),
             "correct_bits": of_arrivals(figures.correct_bits),
             "loss": figures.loss, "loss_or_damage": figures.loss_or_damage,
             "seconds": self.arrivals.seconds(),

@@ -97,8 +97,7 @@ pub fn circuit(
     let mut next = 0;
     let mut block_number = 0_u64;
     for _ in 0..CALL {
-        let meet = |_: &mut [u8; 30], _: &mut [u8; 30]| {};
-        pass(&mut sender, &mut receiver, &mut flying, Duration::ZERO, meet);
+        pass(&mut sender, &mut receiver, &mut flying, Duration::ZERO, |_, _| {});
     }
     while next < pictures.len() || quiet < QUIET {
         let now = BLOCK_TIME * block_number;
@@ -119,7 +118,10 @@ pub fn circuit(
         sender.note_ended(block_number);
         block_number += 1;
     }
-    finish(config, &sender, receiver, errors, (first, block_number))
+    receiver.depacketizer.finish();
+    receiver.collect();
+    let packets = packets(config, &sender, &receiver, errors, first);
+    WsimRun { packets, pictures: receiver.pictures, blocks: block_number }
 }
 
 /// Exchanges the blocks of one slot, which ends at `end`; `meet` does the damage.
@@ -276,15 +278,13 @@ impl Receiver {
     }
 }
 
-fn finish(
+fn packets(
     config: &CircuitConfig,
     sender: &Sender,
-    mut receiver: Receiver,
+    receiver: &Receiver,
     errors: &BlockErrors,
-    (first, blocks): (u64, u64),
-) -> WsimRun {
-    receiver.depacketizer.finish();
-    receiver.collect();
+    first: u64,
+) -> Vec<WsimPacket> {
     let mut packets = Vec::new();
     for (number, sent) in sender.sent.iter().enumerate() {
         let (begun, ended) = sender.blocks[number];
@@ -303,7 +303,7 @@ fn finish(
             arrival: arrived.map(|(.., arrival)| arrival),
         });
     }
-    WsimRun { packets, pictures: receiver.pictures, blocks }
+    packets
 }
 
 /// Bytes of a frame without escapes: two flags, header and check of PPP, IP, UDP and RTP.

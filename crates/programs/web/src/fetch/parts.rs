@@ -194,7 +194,7 @@ impl Fetcher {
             let Fetched { head, body, .. } = fetched;
             match (&error, body) {
                 (FetchError::BrokeOff, FetchedBody::Arriving(body)) => {
-                    let rest = self.rest(uri, (headers, head), body).await?;
+                    let rest = self.rest(uri, headers, head, body).await?;
                     body.note_repaired(rest.len());
                     return Ok(Some(rest));
                 }

@@ -43,7 +43,7 @@ impl Fetcher {
     ) -> Result<u64, FetchError> {
         fetched.check(self.settings.options.key.is_some(), headers)?;
         let FetchedBody::Sap(body) = &mut fetched.body else { return Ok(0) };
-        match self.repair(repair, uri, (headers, &fetched.head), body).await {
+        match self.repair(repair, uri, headers, &fetched.head, body).await {
             Err(error) if error.may_be_damage() || matches!(error, FetchError::Repair(..)) => {
                 *fetched = self.fall_back_to_tcp(uri, headers, CHANGED).await?;
                 fetched.check(false, headers)?;
@@ -65,7 +65,8 @@ impl Fetcher {
         &self,
         repair: Repair,
         uri: &Uri,
-        (headers, head): (&HeaderMap, &response::Parts),
+        headers: &HeaderMap,
+        head: &response::Parts,
         body: &mut DeliveredBody,
     ) -> Result<u64, FetchError> {
         let mut repaired = 0;
@@ -76,7 +77,7 @@ impl Fetcher {
             }
             let length = body.length();
             if exceeds_whole(&ranges, length)
-                && let Some((whole, memory)) = self.whole_again(uri, (headers, head), length).await
+                && let Some((whole, memory)) = self.whole_again(uri, headers, head, length).await
             {
                 repaired += whole.len() as u64;
                 let bytes = SparseBytes::whole(whole, memory);
@@ -86,7 +87,7 @@ impl Fetcher {
             for range in ranges {
                 let (base, of) = place_of(head, length);
                 let range = base + range.start..base + range.end;
-                let part = self.part_again(uri, (headers, head), &range, of);
+                let part = self.part_again(uri, headers, head, &range, of);
                 let (came, part, _memory) = part.await?;
                 repaired += part.len() as u64;
                 // Of a whole file that came in place of a part only that part is of use.
@@ -111,7 +112,8 @@ impl Fetcher {
     async fn whole_again(
         &self,
         uri: &Uri,
-        (headers, head): (&HeaderMap, &response::Parts),
+        headers: &HeaderMap,
+        head: &response::Parts,
         length: usize,
     ) -> Option<(Vec<u8>, HeldMemory)> {
         // Without a version it cannot be known for the same.
@@ -130,20 +132,21 @@ impl Fetcher {
     pub(super) async fn part_again(
         &self,
         uri: &Uri,
-        (headers, head): (&HeaderMap, &response::Parts),
+        headers: &HeaderMap,
+        head: &response::Parts,
         range: &Range<usize>,
         of: usize,
     ) -> Result<Part, FetchError> {
         let within = PART + Duration::from_millis(range.len() as u64 / PART_RATE);
         for _ in 1..REQUESTS {
-            let part = self.part(uri, (headers, head), range, of);
+            let part = self.part(uri, headers, head, range, of);
             match tokio::time::timeout(within, part).await {
                 Ok(Err(error)) if !error.may_be_damage() => return Err(error),
                 Ok(Err(_)) | Err(_) => {}
                 Ok(part) => return part,
             }
         }
-        match self.part(uri, (headers, head), range, of).await {
+        match self.part(uri, headers, head, range, of).await {
             Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
             part => part,
         }
@@ -154,7 +157,8 @@ impl Fetcher {
     async fn part(
         &self,
         uri: &Uri,
-        (headers, head): (&HeaderMap, &response::Parts),
+        headers: &HeaderMap,
+        head: &response::Parts,
         range: &Range<usize>,
         of: usize,
     ) -> Result<Part, FetchError> {

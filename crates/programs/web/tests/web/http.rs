@@ -29,7 +29,7 @@ fn a_repair_whose_head_is_damaged_is_asked_for_again() {
         let head = Response::builder().header("etag", "\"a\"").body(()).expect("a head");
         let head = head.into_parts().0;
         let client = fetcher("", false, SapDirection::Tcp);
-        let came = run(client.repair(Repair::All, &uri, (&headers, &head), &mut body));
+        let came = run(client.repair(Repair::All, &uri, &headers, &head, &mut body));
         (came, body.into_bytes().expect("all of it"))
     };
     let damaged = ["HTP/1.1 206 Partial Content\r\n\r\n", &PART.replace("3-5/9", "3-5/8")[..]]

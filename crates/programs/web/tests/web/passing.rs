@@ -173,7 +173,7 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         let headers = HeaderMap::new();
         let asked = client.get(&at, &headers, &Arc::new(AtomicU64::new(0))).await;
         let reply = asked.expect("it answers").head;
-        let came = client.repair(Repair::All, &at, (&headers, &reply), &mut body).await;
+        let came = client.repair(Repair::All, &at, &headers, &reply, &mut body).await;
         assert_eq!(came.expect("the whole file comes"), 3_000);
         assert!(body.damage.is_none());
         // Another version of the file is none of it.
@@ -181,7 +181,7 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
         let tag = HeaderValue::from_static("\"other\"");
         other.headers.insert(HeaderName::from_static("etag"), tag);
         body.damage.missing = once(1..9).collect();
-        let came = client.repair(Repair::All, &at, (&headers, &other), &mut body).await;
+        let came = client.repair(Repair::All, &at, &headers, &other, &mut body).await;
         assert!(came.is_err() && body.damage.missing.first() == Some(&(1..9)));
         assert!(body.into_bytes().expect("all of it") == whole);
     });

@@ -1,6 +1,8 @@
 //! One connection under the faults of its port.
 
+use windfall_base::seq::Seq32;
 use windfall_base::{Duration, Frame, Instant};
+use windfall_wire_net::tcp::TcpRepr;
 use windfall_wire_net::{Addresses, TcpFlags};
 
 use crate::fault_injection::port_faults::{ConnectionFault, PortFaults};
@@ -131,7 +133,7 @@ impl Connection {
                 return verdict;
             }
             State::Ended { cut, told } => {
-                self.after_the_end(now, (segment, frame), from_client, cut, &mut verdict);
+                verdict.frames.extend(self.after_the_end(now, segment, frame, from_client, cut));
                 // The client has got data that were on their way: the end lies behind them.
                 let acked = from_client && segment.has(TcpFlags::ACK);
                 if acked && is_before(cut.wrapping_add(1), segment.ack) {
@@ -249,12 +251,12 @@ impl Connection {
         self.state = State::Reset;
         self.reset_station(at, verdict);
         if let Some(next) = self.sent_end.or(self.client_next) {
-            let frame = self.frame_away((next, 0), TcpFlags::RST);
+            let frame = self.frame_away(next, 0, TcpFlags::RST);
             verdict.frames.extend(frame.map(|it| (at, Way::Away, it)));
         } else if let Some(syn_end) = self.station_next {
             // The client has sent nothing but its SYN.
             let flags = TcpFlags(TcpFlags::RST.0 | TcpFlags::ACK.0);
-            let frame = self.frame_away((0, syn_end), flags);
+            let frame = self.frame_away(0, syn_end, flags);
             verdict.frames.extend(frame.map(|it| (at, Way::Away, it)));
         }
     }
@@ -268,39 +270,42 @@ impl Connection {
     fn tell_end(&mut self, now: Instant, cut: u32, told: u32, verdict: &mut Verdict) {
         self.state = State::Ended { cut, told: told + 1 };
         let flags = TcpFlags(TcpFlags::FIN.0 | TcpFlags::ACK.0);
-        let frame = self.frame_away((cut, self.station_next.unwrap_or_default()), flags);
+        let frame = self.frame_away(cut, self.station_next.unwrap_or_default(), flags);
         verdict.frames.extend(frame.map(|it| (now, Way::Away, it)));
         verdict.wake = Some(now + AGAIN * (1 << told.min(TIMES)));
     }
 
     fn reset_station(&self, now: Instant, verdict: &mut Verdict) {
         let Some(next) = self.station_next else { return };
-        let frame = bare(self.addresses, self.ports, (next, 0), TcpFlags::RST);
+        let (src_port, dst_port) = self.ports;
+        let flags = TcpFlags::RST;
+        let header = TcpRepr { src_port, dst_port, seq: Seq32(next), flags, ..TcpRepr::default() };
+        let frame = bare(self.addresses, header);
         verdict.frames.extend(frame.map(|it| (now, Way::Home, it)));
     }
 
-    fn frame_away(&self, numbers: (u32, u32), flags: TcpFlags) -> Option<Frame> {
-        let (client, station) = self.ports;
-        bare(self.addresses.reversed(), (station, client), numbers, flags)
+    fn frame_away(&self, seq: u32, ack: u32, flags: TcpFlags) -> Option<Frame> {
+        let (dst_port, src_port) = self.ports;
+        let seq = Seq32(seq);
+        let ack = Seq32(ack);
+        let header = TcpRepr { src_port, dst_port, seq, ack, flags, ..TcpRepr::default() };
+        bare(self.addresses.reversed(), header)
     }
 
-    /// A packet after the client was told that the data ends.
+    /// Returns what follows from a packet after the client was told that the data ends.
     fn after_the_end(
         &self,
         now: Instant,
-        (segment, frame): (&Segment, Frame),
+        segment: &Segment,
+        frame: Frame,
         from_client: bool,
         cut: u32,
-        verdict: &mut Verdict,
-    ) {
+    ) -> Option<(Instant, Way, Frame)> {
         if !from_client {
             // What the client still lacks may come once more.
             let is_old = segment.brings() && !is_before(cut, segment.end());
             let ends = segment.has(TcpFlags::FIN) || segment.has(TcpFlags::RST);
-            if is_old && !ends {
-                verdict.frames.push((now, Way::Away, frame));
-            }
-            return;
+            return (is_old && !ends).then_some((now, Way::Away, frame));
         }
         let answer = if segment.has(TcpFlags::FIN) {
             segment.reply(cut.wrapping_add(1), segment.end(), TcpFlags::ACK)
@@ -309,7 +314,7 @@ impl Connection {
         } else {
             None
         };
-        verdict.frames.extend(answer.map(|it| (now, Way::Away, it)));
+        answer.map(|it| (now, Way::Away, it))
     }
 
     /// Applies a fault to the parts of a packet; `false` if nothing of it passes.

@@ -94,10 +94,13 @@ impl<N> Faulty<N> {
     /// of the node, in place of those that it had; no faults clear it. What waits already still
     /// comes.
     pub fn set(&mut self, faults: PortFaults, addresses: Vec<IpAddr>, ports: Vec<Port>) {
-        let is_it = |place: &Place| {
-            place.faults.station == faults.station && place.faults.port == faults.port
-        };
-        let old = self.places.iter().position(is_it).map(|at| self.places.remove(at));
+        let old = self
+            .places
+            .iter()
+            .position(|place| {
+                place.faults.station == faults.station && place.faults.port == faults.port
+            })
+            .map(|at| self.places.remove(at));
         // What was broken stays broken only while the port has faults.
         let port = faults.port;
         self.connections

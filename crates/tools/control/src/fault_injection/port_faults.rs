@@ -73,8 +73,9 @@ impl FromStr for PortFaults {
             if word == "upstream" || word == "downstream" {
                 is_upstream = word == "upstream";
             } else if word.ends_with('%') {
-                let none = || refused(&format!("\"{word}\" is no share from 0% to 100%"));
-                read.share = word.parse().map_err(|_| none())?;
+                read.share = word
+                    .parse()
+                    .map_err(|_| refused(&format!("\"{word}\" is no share from 0% to 100%")))?;
             } else {
                 break;
             }
@@ -117,8 +118,7 @@ impl PortFaults {
 
     /// Refuses a fault that another one leaves no work.
     fn check(&self) -> Result<(), &'static str> {
-        let has = |name: &str| self.all().any(|it| it.name() == name);
-        if has("down") && self.all().count() > 1 {
+        if self.all().any(|it| it.name() == "down") && self.all().count() > 1 {
             return Err("where a port is down, nothing is left for another fault");
         }
         // Both ends are reset whichever way it is written.
@@ -227,9 +227,6 @@ impl fmt::Display for PortFaults {
             return f.write_str(" none");
         }
         // Those of what clients receive come first and need no word for it.
-        let list = |faults: &[ConnectionFault]| {
-            faults.iter().map(ConnectionFault::to_string).collect::<Vec<_>>().join(", ")
-        };
         let between = if self.faults.is_empty() { "" } else { ", " };
         write!(f, " {}", list(&self.faults))?;
         if self.upstream.is_empty() {
@@ -237,6 +234,11 @@ impl fmt::Display for PortFaults {
         }
         write!(f, "{between}upstream {}", list(&self.upstream))
     }
+}
+
+/// Returns the texts of faults, separated by commas.
+fn list(faults: &[ConnectionFault]) -> String {
+    faults.iter().map(ConnectionFault::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

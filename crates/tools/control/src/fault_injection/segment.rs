@@ -74,7 +74,15 @@ impl Segment {
 
     /// A segment without data and options to the sender of this one.
     pub(crate) fn reply(&self, seq: u32, ack: u32, flags: TcpFlags) -> Option<Frame> {
-        bare(self.addresses.reversed(), (self.ports.1, self.ports.0), (seq, ack), flags)
+        let header = TcpRepr {
+            src_port: self.ports.1,
+            dst_port: self.ports.0,
+            seq: Seq32(seq),
+            ack: Seq32(ack),
+            flags,
+            ..TcpRepr::default()
+        };
+        bare(self.addresses.reversed(), header)
     }
 
     /// The answer of a host that has no such connection (RFC 9293, section 3.5.2).
@@ -103,18 +111,10 @@ impl Segment {
     }
 }
 
-/// A segment without data and options.
-pub(crate) fn bare(
-    addresses: Addresses,
-    (src_port, dst_port): (u16, u16),
-    (seq, ack): (u32, u32),
-    flags: TcpFlags,
-) -> Option<Frame> {
-    let seq = Seq32(seq);
-    let ack = Seq32(ack);
-    let repr =
-        TcpRepr { src_port, dst_port, seq, ack, flags, window: 0xffff, ..TcpRepr::default() };
-    let header = repr.emit(&CorruptionKinds::default()).ok()?;
+/// Returns a segment without data, which offers the largest window.
+pub(crate) fn bare(addresses: Addresses, header: TcpRepr) -> Option<Frame> {
+    let header = TcpRepr { window: 0xffff, ..header };
+    let header = header.emit(&CorruptionKinds::default()).ok()?;
     packet(addresses, header.to_vec(), &[])
 }
 

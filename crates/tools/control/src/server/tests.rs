@@ -25,7 +25,7 @@ fn ask(control: &mut RunControl, network: &mut Network, at: u64, line: &str) -> 
     let now = Instant::from_nanos(at);
     let lateness = Lateness::default();
     match control
-        .serve(now, network, (&lateness, Vec::new()), ControlRequest::parse(line.as_bytes()))
+        .serve(now, network, &lateness, Vec::new(), ControlRequest::parse(line.as_bytes()))
         .reply
     {
         Reply::Line(line) => serde_json::from_str(&line).expect("JSON"),

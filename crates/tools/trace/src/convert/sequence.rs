@@ -42,12 +42,14 @@ pub fn from_sequence(
             continue;
         }
         let fail = |fix| LineError::new(i, trimmed, fix);
-        let is_end = |c: char| c.is_whitespace() || c == ',' || c == ';';
-        let mut fields = trimmed.split(is_end).filter(|it| !it.is_empty());
+        let mut fields = trimmed
+            .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
+            .filter(|it| !it.is_empty());
         let place = usize::try_from(column.column.get() - 1).unwrap_or(usize::MAX);
         let field = fields.nth(place).ok_or_else(|| fail("has no such column"))?;
-        let is_name = |c: char| c.is_alphabetic() || c == '"' || c == '_';
-        if core::mem::take(&mut is_first) && field.starts_with(is_name) {
+        if core::mem::take(&mut is_first)
+            && field.starts_with(|c: char| c.is_alphabetic() || c == '"' || c == '_')
+        {
             continue;
         }
         let number = field.parse::<u64>();

@@ -175,8 +175,7 @@ impl Medium {
             },
             _ => None,
         };
-        let is_good = |value: f64| !self.is_prob || (0.0..=1.0).contains(&value);
-        read.filter(|(_, _, value)| is_good(*value)).ok_or_else(|| {
+        read.filter(|(_, _, value)| !self.is_prob || (0.0..=1.0).contains(value)).ok_or_else(|| {
             let value = if self.is_prob { "probability 0..1" } else { "dB" };
             whole(format!(
                 "{link} is no link of {count} stations: write (FROM, TO, VALUE), numbers from 0 \
@@ -188,8 +187,7 @@ impl Medium {
     fn station(&self, name: &str) -> Result<usize, ConvertError> {
         let by_number = name.parse::<usize>().ok().filter(|number| *number < self.stations.len());
         let wanted = name.to_ascii_lowercase();
-        let by_name = || self.stations.iter().position(|it| *it == wanted);
-        by_number.or_else(by_name).ok_or_else(|| {
+        by_number.or_else(|| self.stations.iter().position(|it| *it == wanted)).ok_or_else(|| {
             let known = self.stations.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
             whole(format!(
                 "no station is called {name:?}: name one of {known}, or a number below {}",

@@ -77,14 +77,11 @@ impl Chain {
         let total = forward.weight[0] + forward.weight[1];
         let counts = forward.counts.map(|by_state| (by_state[0] + by_state[1]) / total);
         let [to_bad, stay_good, wrong_good, to_good, stay_bad, wrong_bad] = counts;
-        let ratio = |part: f64, whole: f64, old: f64| {
-            if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { old }
-        };
         let better = Self {
-            p: ratio(to_bad, to_bad + stay_good, self.p),
-            r: ratio(to_good, to_good + stay_bad, self.r),
-            bad: ratio(wrong_bad, to_good + stay_bad, self.bad),
-            good: ratio(wrong_good, to_bad + stay_good, self.good),
+            p: ratio_or(to_bad, to_bad + stay_good, self.p),
+            r: ratio_or(to_good, to_good + stay_bad, self.r),
+            bad: ratio_or(wrong_bad, to_good + stay_bad, self.bad),
+            good: ratio_or(wrong_good, to_bad + stay_good, self.good),
         };
         (better, forward.scale + total.ln())
     }
@@ -123,6 +120,11 @@ impl Chain {
         ];
         Stretch { weight, counts, scale: 0.0 }
     }
+}
+
+/// Returns a part of a whole as a share, or the old share of nothing.
+fn ratio_or(part: f64, whole: f64, old: f64) -> f64 {
+    if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { old }
 }
 
 impl Stretch {

@@ -35,8 +35,11 @@ impl Parameter {
 /// interval, nor has any where the likelihood is flat.
 pub(super) fn intervals(chain: Chain, steps: &Steps, free: &[Parameter]) -> [Option<[f64; 2]>; 4] {
     let value = |parameter: Parameter| *parameter.of(&mut chain.clone());
-    let inside = |parameter: &Parameter| (1e-9..=1.0 - 1e-9).contains(&value(*parameter));
-    let free: Vec<Parameter> = free.iter().copied().filter(inside).collect();
+    let free: Vec<Parameter> = free
+        .iter()
+        .copied()
+        .filter(|parameter| (1e-9..=1.0 - 1e-9).contains(&value(*parameter)))
+        .collect();
     let height = |moves: &[(Parameter, f64)]| {
         let mut moved = chain;
         for &(parameter, by) in moves {

@@ -15,8 +15,10 @@ use super::{Captured, RecordError, link};
 /// # Errors
 /// If neither is known, and packets go both ways.
 pub(super) fn keep(
-    (sent, received): (&mut Vec<CapturedPacket>, &mut Vec<CapturedPacket>),
-    (near, far): (Captured<'_>, Captured<'_>),
+    sent: &mut Vec<CapturedPacket>,
+    received: &mut Vec<CapturedPacket>,
+    near: Captured<'_>,
+    far: Captured<'_>,
     sender: Option<IpAddr>,
 ) -> Result<(), RecordError> {
     let [of_near, mut of_far] = [near, far].map(sources);
@@ -36,8 +38,11 @@ pub(super) fn keep(
             .collect(),
         None => {
             let pairs: BTreeSet<_> = sent.iter().filter_map(ends).collect();
-            let back = |(from, to): &&(IpAddr, IpAddr)| from != to && pairs.contains(&(*to, *from));
-            let Some((one, other)) = pairs.iter().find(back) else { return Ok(()) };
+            let Some((one, other)) =
+                pairs.iter().find(|(from, to)| from != to && pairs.contains(&(*to, *from)))
+            else {
+                return Ok(());
+            };
             return Err(RecordError::BothWays(*one, *other));
         }
     };
@@ -55,8 +60,7 @@ pub(super) fn keep(
 
 /// The addresses from which a capture that tells directions has packets that its end sent.
 fn sources(capture: Captured<'_>) -> BTreeSet<IpAddr> {
-    let is_sent = |it: &&CapturedPacket| it.seen != Seen::Arrived;
-    let sent = capture.packets.iter().filter(is_sent);
+    let sent = capture.packets.iter().filter(|it| it.seen != Seen::Arrived);
     sent.filter_map(ends).map(|(source, _)| source).collect()
 }
 

@@ -24,13 +24,14 @@ fn is_cut(packet: &CapturedPacket) -> bool {
 pub(super) fn clip(captures: [&mut Vec<CapturedPacket>; 2]) -> Kept {
     let limit_of = |packets: &Vec<CapturedPacket>| {
         let longest = packets.iter().map(|packet| packet.data.len()).max()?;
-        let is_limit = |packet: &CapturedPacket| packet.data.len() == longest && is_cut(packet);
-        packets.iter().any(is_limit).then_some(longest)
+        packets
+            .iter()
+            .any(|packet| packet.data.len() == longest && is_cut(packet))
+            .then_some(longest)
     };
     let limit = captures.iter().filter_map(|it| limit_of(it)).min();
-    let is_short = |packet: &CapturedPacket| is_cut(packet) && Some(packet.data.len()) < limit;
     let is_partly = |packet: &&CapturedPacket| match limit {
-        Some(_) => is_short(packet),
+        Some(_) => is_cut(packet) && Some(packet.data.len()) < limit,
         None => is_cut(packet),
     };
     let partly = captures.iter().flat_map(|it| it.iter()).filter(is_partly).count();

@@ -82,11 +82,13 @@ pub(super) fn without_padding(
             Some(6) => {
                 let length = length_of_ipv6(data);
                 lengths.extend(length);
-                let is_known = |length: &usize| match sent {
-                    Some(sent) => sent.contains(length),
-                    None => length_of_udp(data) == Some(*length),
-                };
-                length.filter(|it| may_pad(packet) && is_known(it))
+                length.filter(|it| {
+                    may_pad(packet)
+                        && (match sent {
+                            Some(sent) => sent.contains(it),
+                            None => length_of_udp(data) == Some(*it),
+                        })
+                })
             }
             _ => None,
         };

@@ -115,10 +115,15 @@ pub(super) fn usual<'a>(
             *found.entry(Route { hops, class }).or_default() += 1;
         }
     }
-    let most = |found: BTreeMap<Route, usize>| {
-        found.into_iter().max_by_key(|(_, count)| *count).map(|(route, _)| route)
-    };
-    Routes { four: most(four).unwrap_or_default(), six: most(six).unwrap_or_default() }
+    Routes {
+        four: most_frequent(four).unwrap_or_default(),
+        six: most_frequent(six).unwrap_or_default(),
+    }
+}
+
+/// Returns the route of most packets.
+fn most_frequent(found: BTreeMap<Route, usize>) -> Option<Route> {
+    found.into_iter().max_by_key(|(_, count)| *count).map(|(route, _)| route)
 }
 
 impl Routes {
@@ -144,18 +149,20 @@ impl Routes {
 
     /// Says what the changes were, if there were any.
     pub(super) fn notes(self) -> Vec<String> {
-        let note = |of: &str, changes: String| {
-            format!("most packets{of} arrived with {changes}, as routers pass them on: no damage")
-        };
         match (self.four.change(), self.six.change()) {
-            (Some(four), Some(six)) if four == six => vec![note("", four)],
+            (Some(four), Some(six)) if four == six => vec![router_note("", &four)],
             (four, six) => {
-                let four = four.map(|changes| note(" of IPv4", changes));
-                let six = six.map(|changes| note(" of IPv6", changes));
+                let four = four.map(|changes| router_note(" of IPv4", &changes));
+                let six = six.map(|changes| router_note(" of IPv6", &changes));
                 four.into_iter().chain(six).collect()
             }
         }
     }
+}
+
+/// Returns the note that routers changed most packets.
+fn router_note(of: &str, changes: &str) -> String {
+    format!("most packets{of} arrived with {changes}, as routers pass them on: no damage")
 }
 
 impl Route {

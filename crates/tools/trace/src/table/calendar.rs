@@ -111,8 +111,7 @@ pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
         return Some(Ok(moment));
     }
     let text = text.trim();
-    let is_digit = |c: char| c.is_ascii_digit();
-    if !text.starts_with(is_digit) {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let (day, time) = match text.find(['T', 't', '_', ' ']) {
@@ -135,7 +134,10 @@ pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
 
 fn together(date: Option<Read<Date>>, time: Read<f64>, kind: Kind) -> Read<Moment> {
     let date = date.transpose()?;
-    let days = date.map_or(Ok(0), |date| days_since_1970(date.numbers))?;
+    let days = date.map_or(Ok(0), |date| {
+        let [year, month, day] = date.numbers;
+        days_since_1970(year, month, day)
+    })?;
     let order = date.map(|date| date.order);
     // The seconds of a day are exact to a nanosecond, those since 1970 would not be.
     let time = (time? * SECOND as f64).round() as i128;
@@ -152,7 +154,6 @@ struct Date {
 
 fn date(text: &str) -> Option<Read<Date>> {
     let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
-    let number = |text: &str| text.parse::<i64>().ok().filter(|it| *it >= 0);
     let [first, second, third] = match parts[..] {
         [compact] if compact.len() == 8 && compact.is_ascii() => {
             [&compact[..4], &compact[4..6], &compact[6..]]
@@ -160,7 +161,7 @@ fn date(text: &str) -> Option<Read<Date>> {
         [first, second, third] => [first, second, third],
         _ => return None,
     };
-    let [a, b, c] = [number(first)?, number(second)?, number(third)?];
+    let [a, b, c] = [natural_number(first)?, natural_number(second)?, natural_number(third)?];
     Some(match (first.len(), third.len()) {
         (4, _) => Ok(Date { numbers: [a, b, c], order: DateOrder::Year }),
         (_, 4) if text.contains('.') || a > 12 => {
@@ -170,6 +171,11 @@ fn date(text: &str) -> Option<Read<Date>> {
         (_, 4) => Err("it may be of two days: write the date as 2020-02-27"),
         _ => return None,
     })
+}
+
+/// Reads a number that is not negative.
+fn natural_number(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|it| *it >= 0)
 }
 
 /// Returns the seconds since midnight in UTC, if the text names a zone.
@@ -223,7 +229,7 @@ fn shift_of_zone(zone: &str) -> Option<f64> {
     Some(sign * f64::from(hours * 3600 + minutes * 60))
 }
 
-fn days_since_1970([year, month, day]: [i64; 3]) -> Read<i64> {
+fn days_since_1970(year: i64, month: i64, day: i64) -> Read<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let february = if is_leap { 29 } else { 28 };
     let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -232,7 +238,11 @@ fn days_since_1970([year, month, day]: [i64; 3]) -> Read<i64> {
     if !(1..=lengths[month]).contains(&day) || !(1..=9999).contains(&year) {
         return Err("there is no such day");
     }
-    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
-    let before = 365 * (year - 1970) + leaps(year - 1) - leaps(1969);
+    let before = 365 * (year - 1970) + leap_days(year - 1) - leap_days(1969);
     Ok(before + lengths[..month].iter().sum::<i64>() + day - 1)
+}
+
+/// Returns the number of leap days before the end of a year.
+fn leap_days(year: i64) -> i64 {
+    year / 4 - year / 100 + year / 400
 }

@@ -188,8 +188,11 @@ impl<R: RunLink> Dashboard<R> {
 
     /// The name of a file to save, of characters that every system takes.
     fn file(&self, ending: &str) -> Option<String> {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-        let name: String = self.name.chars().map(plain).collect();
+        let name: String = self
+            .name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .collect();
         Some(format!("{name}.{ending}"))
     }
 
@@ -210,7 +213,6 @@ fn since(query: Option<&str>) -> Option<f64> {
 
 /// The request to the run that a page may make: a change of a link, or faults of a port.
 fn of_body(body: &[u8]) -> Result<RunRequest, (StatusCode, String)> {
-    let refuse = |why: &str| Err((StatusCode::BAD_REQUEST, why.to_owned()));
     let members = match strict_json::from_slice(body) {
         Ok(Value::Object(members)) => members,
         Ok(_) => return refuse("this is no JSON object"),
@@ -226,6 +228,11 @@ fn of_body(body: &[u8]) -> Result<RunRequest, (StatusCode, String)> {
         }
         _ => refuse("send {\"change\": {...}} or {\"fault\": \"...\"}"),
     }
+}
+
+/// Returns the answer to a request that cannot be read.
+fn refuse(why: &str) -> Result<RunRequest, (StatusCode, String)> {
+    Err((StatusCode::BAD_REQUEST, why.to_owned()))
 }
 
 fn refused(error: RunLinkError) -> (StatusCode, String) {

@@ -54,7 +54,6 @@ impl Guard {
     /// # Errors
     /// The status and a line that says why it is refused.
     pub fn check<'a, B>(&self, request: &'a Request<B>) -> Result<&'a str, (StatusCode, String)> {
-        let refuse = |why: &str| Err((StatusCode::FORBIDDEN, why.to_owned()));
         let headers = request.headers();
         let named = one(headers, &HOST).filter(|host| self.is_host(host));
         let absolute = request.uri().authority().map(hyper::http::uri::Authority::as_str);
@@ -94,6 +93,11 @@ impl Guard {
     fn is_host(&self, text: &str) -> bool {
         self.hosts.iter().any(|host| host.eq_ignore_ascii_case(text))
     }
+}
+
+/// Returns the answer to a request that is forbidden.
+fn refuse<T>(why: &str) -> Result<T, (StatusCode, String)> {
+    Err((StatusCode::FORBIDDEN, why.to_owned()))
 }
 
 /// The value of a header that stands once.

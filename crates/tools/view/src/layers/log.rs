@@ -261,20 +261,24 @@ impl LayerLog {
             if !layers.contains(&row.layer) || !window.contains(row.time) {
                 continue;
             }
-            let number = |value: Option<u64>| value.map_or_else(String::new, |it| it.to_string());
             table.push([
                 format!("{:.6}", row.time),
                 row.layer.name().to_owned(),
                 row.at.clone(),
                 row.act.name().to_owned(),
-                number(row.number),
+                number_or_nothing(row.number),
                 row.len.to_string(),
-                number(row.position),
+                number_or_nothing(row.position),
                 row.note.clone(),
             ]);
         }
         table
     }
+}
+
+/// Returns a number as text, and no text without one.
+fn number_or_nothing(value: Option<u64>) -> String {
+    value.map_or_else(String::new, |it| it.to_string())
 }
 
 impl Counts {
@@ -334,8 +338,10 @@ impl Counts {
         if row.act != Act::Sent {
             return row;
         }
-        let own = |name: &String| name.split_once('/').is_some_and(|(_, it)| it == row.at);
-        let sender = self.elements.iter().position(own);
+        let sender = self
+            .elements
+            .iter()
+            .position(|name| name.split_once('/').is_some_and(|(_, it)| it == row.at));
         let (number, before) = self.datagrams.entry(row.at.clone()).or_default();
         let row = LayerRow { sender, number: Some(*number), position: Some(*before), ..row };
         *number += 1;

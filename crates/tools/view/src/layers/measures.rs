@@ -112,21 +112,26 @@ impl LayerLog {
             "kb/s",
         ]);
         for it in self.measures(window) {
-            let text = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
-            let deviation = |values: &[f64]| text(statistics::variance(values).map(f64::sqrt));
+            let deviation =
+                |values: &[f64]| number_or_dash(statistics::variance(values).map(f64::sqrt));
             table.push([
                 it.sender.clone(),
                 it.entered.to_string(),
                 it.arrived.to_string(),
                 it.lost.to_string(),
-                text(it.loss().map(|loss| 100.0 * loss)),
-                text(statistics::mean(&it.delays)),
+                number_or_dash(it.loss().map(|loss| 100.0 * loss)),
+                number_or_dash(statistics::mean(&it.delays)),
                 deviation(&it.delays),
-                text(statistics::mean(&it.gaps)),
+                number_or_dash(statistics::mean(&it.gaps)),
                 deviation(&it.gaps),
-                text(it.throughput()),
+                number_or_dash(it.throughput()),
             ]);
         }
         table
     }
+}
+
+/// Returns a number as text, and a dash without one.
+fn number_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), number)
 }

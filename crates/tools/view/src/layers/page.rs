@@ -140,8 +140,13 @@ mod tests {
     fn the_page_holds_each_event_of_a_direction_and_needs_nothing_else() {
         let page = page(LOG);
         let log = LayerLog::read(LOG, &mut MemoryBudget::default()).expect("a log");
-        let quiet = |row: &&LayerRow| row.layer == LogLayer::Block && row.act == Act::Arrived;
-        let shown = log.rows.iter().filter(|row| row.sender.is_some() && !quiet(row)).count();
+        let shown = log
+            .rows
+            .iter()
+            .filter(|row| {
+                row.sender.is_some() && !(row.layer == LogLayer::Block && row.act == Act::Arrived)
+            })
+            .count();
         let data = data(&page);
         assert_eq!(data["rows"].as_array().expect("a list").len(), shown);
         let packet = &data["rows"].as_array().expect("a list")[0];

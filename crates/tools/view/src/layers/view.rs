@@ -51,8 +51,11 @@ impl LayerLog {
             Some(Point::new(row.time, position as f64))
         };
         let series = SERIES.iter().enumerate().map(|(color, (layer, acts, name, mark))| {
-            let drawn = |row: &&&LayerRow| row.layer == *layer && acts.contains(&row.act);
-            let points = rows.iter().filter(drawn).filter_map(|row| point(&row)).collect();
+            let points = rows
+                .iter()
+                .filter(|row| row.layer == *layer && acts.contains(&row.act))
+                .filter_map(|row| point(&row))
+                .collect();
             Series::new(*name, *mark, points).with_color(color)
         });
         let name = self.elements.get(sender).map_or("", String::as_str);

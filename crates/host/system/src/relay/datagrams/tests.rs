@@ -18,7 +18,7 @@ fn socket() -> (UdpSocket, String) {
 }
 
 /// A relay to these targets; returns its address, and what it counts.
-fn relay(targets: Vec<String>, limits: (usize, Duration)) -> (String, CountsFile) {
+fn relay(targets: Vec<String>, most: usize, idle: Duration) -> (String, CountsFile) {
     let (socket, address) = socket();
     let counts = CountsFile::new().expect("a file");
     let told = counts.writer().expect("a descriptor");
@@ -29,19 +29,17 @@ fn relay(targets: Vec<String>, limits: (usize, Duration)) -> (String, CountsFile
             socket.set_nonblocking(true).expect("a socket");
             let socket = tokio::net::UdpSocket::from_std(socket).expect("a socket");
             sender.send(()).expect("it waits");
-            carry(socket, Targets::new(&targets), limits, Counts::telling(told.into())).await
+            carry(socket, Targets::new(&targets), most, idle, Counts::telling(told.into())).await
         })
     });
     ready.recv().expect("it begins");
     (address, counts)
 }
 
-const LIMITS: (usize, Duration) = (CLIENTS, IDLE);
-
 #[test]
 fn each_client_has_its_own_port_and_gets_its_own_answers() {
     let (server, target) = socket();
-    let (relay, _counts) = relay(vec![target], LIMITS);
+    let (relay, _counts) = relay(vec![target], CLIENTS, IDLE);
     let clients = [socket().0, socket().0];
     let mut buffer = [0; 2_000];
     let mut seen = Vec::new();
@@ -71,7 +69,7 @@ fn a_target_that_refuses_gives_way_to_the_next_whatever_its_family() {
     for targets in
         [vec![refusing, target], vec![format!("[::1]:{port}"), format!("127.0.0.1:{port}")]]
     {
-        let (relay, _counts) = relay(targets, LIMITS);
+        let (relay, _counts) = relay(targets, CLIENTS, IDLE);
         let client = socket().0;
         let mut buffer = [0; 10];
         for text in [&b"hello"[..], b"again"] {
@@ -89,7 +87,7 @@ fn a_server_that_comes_later_at_any_target_is_found() {
     let (early, first) = socket();
     let (late, second) = socket();
     drop((early, late));
-    let (relay, counts) = relay(vec![first.clone(), second], LIMITS);
+    let (relay, counts) = relay(vec![first.clone(), second], CLIENTS, IDLE);
     let client = socket().0;
     let refused = || counts.read().get("refused").copied().unwrap_or_default();
     for number in 1..=3 {
@@ -112,7 +110,7 @@ fn a_server_that_comes_later_at_any_target_is_found() {
 #[test]
 fn clients_of_one_question_do_not_displace_an_active_one() {
     let (server, target) = socket();
-    let (relay, counts) = relay(vec![target], (16, IDLE));
+    let (relay, counts) = relay(vec![target], 16, IDLE);
     let mut buffer = [0; 10];
     let mut ask = |client: &UdpSocket| {
         client.send_to(b"question", &relay).expect("it is sent");
@@ -137,7 +135,7 @@ fn clients_of_one_question_do_not_displace_an_active_one() {
 fn further_clients_begin_with_the_target_that_has_answered() {
     let refusing = socket().1;
     let (server, target) = socket();
-    let (relay, counts) = relay(vec![refusing, target], LIMITS);
+    let (relay, counts) = relay(vec![refusing, target], CLIENTS, IDLE);
     let mut buffer = [0; 10];
     // A host reports a few refusals only, and is silent then.
     for number in 0..200 {
@@ -153,7 +151,7 @@ fn further_clients_begin_with_the_target_that_has_answered() {
 #[test]
 fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
     let (server, target) = socket();
-    let (relay, _counts) = relay(vec![target], (CLIENTS, Duration::from_millis(20)));
+    let (relay, _counts) = relay(vec![target], CLIENTS, Duration::from_millis(20));
     let client = socket().0;
     let from = || {
         client.send_to(b"x", &relay).expect("it is sent");
@@ -170,7 +168,7 @@ fn a_client_that_is_silent_for_long_is_forgotten_and_comes_by_a_new_port() {
 #[test]
 fn a_client_keeps_its_port_at_an_only_target_that_refuses_for_a_while() {
     let (server, target) = socket();
-    let (relay, counts) = relay(vec![target.clone()], LIMITS);
+    let (relay, counts) = relay(vec![target.clone()], CLIENTS, IDLE);
     let client = socket().0;
     let mut buffer = [0; 10];
     client.send_to(b"x", &relay).expect("it is sent");

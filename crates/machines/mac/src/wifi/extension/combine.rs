@@ -313,7 +313,7 @@ impl Word {
             let mut block = pick(&votes.bytes);
             let margins: Vec<u16> = places.clone().map(|at| votes.margins[at]).collect();
             let others = mixtures(&new, &old, PIECES_OF_BLOCK);
-            votes::correct(rs, &mut block, (&margins, &[]), others)?;
+            votes::correct(rs, &mut block, &margins, &[], others)?;
             places.zip(block).for_each(|(place, byte)| votes.bytes[place] = byte);
         }
         (self.mismatch(&votes.bytes) == 0).then_some(votes.bytes)

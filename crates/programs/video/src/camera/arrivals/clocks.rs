@@ -34,8 +34,10 @@ impl ClockCheck {
         if (-i128::from(AHEAD.as_nanos())..=i128::from(self.behind.as_nanos())).contains(&late) {
             return Ok(true);
         }
-        let is_same = |it: &CameraHeader| (it.plan, it.began) == (header.plan, header.began);
-        let before = self.refused.filter(|it| is_same(&it.0)).map_or(0, |it| it.1);
+        let before = self
+            .refused
+            .filter(|it| (it.0.plan, it.0.began) == (header.plan, header.began))
+            .map_or(0, |it| it.1);
         self.refused = Some((*header, before + 1, late));
         match self.failure() {
             Some(error) if before + 1 >= ENOUGH.min(header.plan.stream.count) => Err(error),

@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 
 use windfall_base::Duration;
+use windfall_base::seq::Seq32;
 use windfall_wire_net::Addresses;
+use windfall_wire_net::tcp::TcpRepr;
 
 use super::*;
 use crate::fault_injection::segment::bare;
@@ -39,8 +41,10 @@ fn at(ms: u64) -> Instant {
 fn segment(from_client: bool, seq: u32, ack: u32, flags: TcpFlags, len: usize) -> Frame {
     let (from, to) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
     let addresses = Addresses::new(from.0.into(), to.0.into()).expect("one family");
-    let mut bytes =
-        bare(addresses, (from.1, to.1), (seq, ack), flags).expect("a segment").payload.to_bytes();
+    let (seq, ack) = (Seq32(seq), Seq32(ack));
+    let header =
+        TcpRepr { src_port: from.1, dst_port: to.1, seq, ack, flags, ..TcpRepr::default() };
+    let mut bytes = bare(addresses, header).expect("a segment").payload.to_bytes();
     if len > 0 {
         let mut longer = bytes.to_vec();
         longer.extend((0..len).map(|it| it as u8));
@@ -258,7 +262,10 @@ fn what_is_cleared_is_gone_and_a_share_is_a_share() {
     for client in 0..4_000_u32 {
         let [_, _, high, low] = client.to_be_bytes();
         let addresses = Addresses::new([10, 9, high, low].into(), SERVER.0.into()).expect("v4");
-        let syn = bare(addresses, (1, 80), (1, 0), TcpFlags::SYN).expect("a segment");
+        let flags = TcpFlags::SYN;
+        let header =
+            TcpRepr { src_port: 1, dst_port: 80, seq: Seq32(1), flags, ..TcpRepr::default() };
+        let syn = bare(addresses, header).expect("a segment");
         node.handle_input(at(0), Port(0), Input::Frame(syn, RxVector::wired(at(0))));
         while node.poll_transmit(at(0)).is_some() {}
     }

@@ -117,9 +117,10 @@ impl Reader<'_> {
 
     /// Takes a word: a name, a number or a switch.
     fn word(&mut self) -> String {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-+.*".contains(c);
         let rest = self.rest();
-        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let length = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "_-+.*".contains(c)))
+            .unwrap_or(rest.len());
         let word = rest[..length].to_owned();
         self.at += length;
         word

@@ -106,7 +106,7 @@ impl Parity {
             let missing: Vec<u8> =
                 (known..block.len()).filter(|at| margins[*at] == 0).map(|at| at as u8).collect();
             let others = core::iter::empty();
-            if votes::correct(code, &mut block, (&margins, &missing), others).is_none() {
+            if votes::correct(code, &mut block, &margins, &missing, others).is_none() {
                 all = false;
                 continue;
             }
