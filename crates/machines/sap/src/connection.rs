@@ -184,6 +184,8 @@ pub(crate) struct Connection {
     path: PathSize,
     /// The receive window that the peer advertises, in bytes.
     peer_room: usize,
+    /// The number of the acknowledgement that told this room.
+    peer_room_number: u64,
     sending: FinState,
     /// The peer has sent its FIN.
     peer_finished: bool,
@@ -261,6 +263,7 @@ impl Connection {
             collisions: Collisions::default(),
             path: PathSize::new(peer.ip(), config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
+            peer_room_number: 0,
             sending: FinState::Open,
             peer_finished: false,
             ending: None,
@@ -611,6 +614,12 @@ impl Connection {
     /// order.
     fn extra(&self) -> Option<Duration> {
         self.reordering.extra(self.rtt.smoothed()?)
+    }
+
+    /// Returns the receive window that the peer advertises, in bytes.
+    #[cfg(test)]
+    pub(crate) const fn peer_room(&self) -> usize {
+        self.peer_room
     }
 
     /// Acts as if the peer predated messages in parts.

@@ -67,6 +67,8 @@ pub(crate) struct Outcome {
     /// The time of transmission of the largest acknowledged packet, if it is newly acknowledged: an
     /// RTT sample (RFC 9002, section 5.1).
     pub(crate) sample: Option<Instant>,
+    /// The time at which the largest packet was sent, if it had been declared lost.
+    pub(crate) late_sample: Option<Instant>,
     /// The acknowledgement lists a packet number that was never sent.
     pub(crate) forged: bool,
 }
@@ -199,6 +201,9 @@ impl Sent {
             let late =
                 |it: &Self| it.given_up.range(first..=last).next().map(|(number, _)| *number);
             while let Some(packet) = late(self).and_then(|number| self.given_up.remove(&number)) {
+                if packet.number == largest {
+                    outcome.late_sample = Some(packet.at);
+                }
                 outcome.late.push(packet);
             }
         }

@@ -8,6 +8,7 @@ use windfall_wire_net::sap::{
 };
 
 use super::migrate::SILENT;
+use super::timers::LONGEST;
 use super::{Connection, FinState, Introduction, State};
 use crate::budget::{compact, weight};
 use crate::congestion::LostPacket;
@@ -128,7 +129,7 @@ impl Connection {
                 if !ack.damaged.is_empty() {
                     self.trust.on_damage();
                 }
-                self.handle_ack(now, &ack);
+                self.handle_ack(now, self.seen.expand(packet.header.number), &ack);
                 Ok(())
             }
             SapKind::Repair => {
@@ -360,16 +361,24 @@ impl Connection {
         self.ack.due = Some(self.ack.due.map_or(by, |due| due.min(by)));
     }
 
-    fn handle_ack(&mut self, now: Instant, ack: &SapAck) {
-        self.peer_room = ack.room as usize;
+    /// Processes an acknowledgement; `number` is that of its packet.
+    fn handle_ack(&mut self, now: Instant, number: u64, ack: &SapAck) {
         let before = self.sent.in_flight();
         let outcome = self.sent.acknowledge(ack);
         if outcome.forged {
             self.abort_because(Reason::Violation, CloseReason::Violation);
             return;
         }
+        // A reordered acknowledgement tells an old room (RFC 9293, section 3.10.7.4: SND.WL1).
+        if number >= self.peer_room_number {
+            self.peer_room_number = number;
+            self.peer_room = ack.room as usize;
+        }
         self.watch_order(now, &outcome);
-        let sample = outcome.sample.map(|at| {
+        // On a path whose round trip is longer than any interval, a timeout precedes each
+        // acknowledgement. Without these samples the timeout would never grow.
+        let beyond = |at: &Instant| now.saturating_since(*at) > LONGEST;
+        let sample = outcome.sample.or(outcome.late_sample.filter(beyond)).map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
             self.rtt.learn(now, now.saturating_since(at), delay)
         });

@@ -8,8 +8,8 @@ use crate::error::CloseReason;
 use crate::event::SapEvent;
 use crate::sent::{Load, SentPacket};
 
-/// The longest interval between retransmissions.
-const LONGEST: Duration = Duration::from_secs(2);
+/// The longest interval between retransmissions, unless the timeout itself is longer.
+pub(super) const LONGEST: Duration = Duration::from_secs(2);
 /// The minimum number of retransmission intervals within the patience with queues.
 const ATTEMPTS: u64 = 10;
 /// The maximum number of doublings of the timeout.
@@ -56,7 +56,7 @@ impl Connection {
         // Backoff must leave several attempts within the patience, so that a single loss does not
         // decide.
         let patience = Some(self.outbox.patience).filter(|it| *it > Duration::ZERO);
-        let longest = patience.map_or(LONGEST, |it| LONGEST.min(least.max(it / ATTEMPTS)));
+        let longest = patience.map_or(LONGEST, |it| LONGEST.min(it / ATTEMPTS)).max(least);
         Some(last + (least * (1 << doublings)).min(longest))
     }
 

@@ -71,6 +71,21 @@ fn a_round_trip_longer_than_the_fixed_timeout_costs_copies_and_no_message() {
 }
 
 #[test]
+fn a_round_trip_beyond_the_longest_interval_costs_no_copies_once_it_is_measured() {
+    let (mut network, [a, _]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.impairments.overtaking = (1e-12, Duration::from_millis(1500));
+    network.send(A, a, Mode::Precise, b"measures");
+    network.run(SECOND * 30);
+    let before = network.sent(A, SapKind::Data).len();
+    for _ in 0..10 {
+        network.send(A, a, Mode::Precise, &[7; 1000]);
+        network.run(SECOND / 5);
+    }
+    network.run(SECOND * 30);
+    assert_eq!(network.sent(A, SapKind::Data).len() - before, 10);
+}
+
+#[test]
 fn damaged_messages_are_retransmitted_and_the_window_stays() {
     let span = SECOND / 3;
     let impairments = Impairments { mtu: 1500, intact_prefix: 20, ..CLEAN };

@@ -1,6 +1,7 @@
 //! The six rules of the approximate networking model (paper 000, section 3), one test each.
 
 use proptest::prelude::*;
+use windfall_wire_net::sap::SapAck;
 
 use super::super::*;
 use super::network::{A, B, CLEAN, Impairments, Network, SECOND, address};
@@ -127,6 +128,25 @@ fn a_listener_takes_approximate_data_at_once_and_precise_data_in_order_and_once(
     assert!(hand(&mut network, 0).is_empty(), "it came before");
     network.run(SECOND);
     assert!(network.sent(B, SapKind::Ack).len() > acknowledged, "its sender may not know");
+}
+
+#[test]
+fn an_acknowledgement_that_others_overtook_does_not_change_the_room() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.impairments.loss_to_a = 1.0;
+    network.send(A, a, Mode::Precise, &[7; 1000]);
+    network.run(SECOND / 20);
+    let late = network.sent(B, SapKind::Ack).pop().expect("it acknowledged").to_bytes();
+    network.impairments.loss_to_a = 0.0;
+    network.receive(B, b);
+    network.send(A, a, Mode::Precise, b"more");
+    network.run(SECOND);
+    let room = |network: &Network| network.ends[A].connections[&a.0].peer_room();
+    let newest = room(&network);
+    network.ends[A].handle_datagram(network.now, &DatagramMeta::new(address(B)), &late);
+    let told = SapAck::parse(&SapPacket::parse(&late).expect("whole").exact()).expect("whole");
+    assert_ne!(told.room as usize, newest, "the late one tells another room");
+    assert_eq!(room(&network), newest);
 }
 
 //= S0.2
