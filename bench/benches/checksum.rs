@@ -19,7 +19,9 @@ fn main() {
     let naive = || words::in_network_order(black_box(&bytes));
     compare(sum, naive).print_throughput("checksum of 1500 bytes", bytes.len(), 20.0);
     // Two buffers: with one, the peer would find its copy in our cache.
-    let (large, mut ours, mut theirs) = (data(LARGE), vec![0; LARGE], vec![0; LARGE]);
+    let large = data(LARGE);
+    let mut ours = vec![0; LARGE];
+    let mut theirs = vec![0; LARGE];
     let together = || {
         let mut sum = Sum::new();
         sum.copy(black_box(&mut ours), black_box(&large));

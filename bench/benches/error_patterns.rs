@@ -15,11 +15,14 @@ fn main() {
         (PhyRate::Dsss1, -6.0),
     ] {
         let snr = ratio(decibels);
-        let (mut source, mut random) = (Source::new(rate), Stream::new(Seed(1), "chain"));
+        let mut source = Source::new(rate);
+        let mut random = Stream::new(Seed(1), "chain");
         let mut places = Vec::new();
         let bits = source.pass(snr, &mut random, 0, &mut places);
         let mut sampler = Sampler::new(Tables::shipped(), rate);
-        let (stream, mut frame, mut wrong) = (Stream::new(Seed(2), "table"), 0, 0_u64);
+        let stream = Stream::new(Seed(2), "table");
+        let mut frame = 0;
+        let mut wrong = 0_u64;
         let ratio = compare(
             || {
                 frame += 1;

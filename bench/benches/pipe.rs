@@ -42,7 +42,8 @@ impl Noise {
     }
 
     fn strike(&mut self, frame: &mut Frame) {
-        let (origin, bits) = (frame.header.len() as u64 * 8, frame.payload.len() as u64 * 8);
+        let origin = frame.header.len() as u64 * 8;
+        let bits = frame.payload.len() as u64 * 8;
         let mut hit = Vec::new();
         while self.ahead < bits {
             hit.push((origin + self.ahead) as u32);
@@ -77,7 +78,8 @@ fn both_ends(bencher: Bencher, what: &str) {
         what.split_once(',').map_or((what, false), |(name, _)| (name, true));
     let data = bytes::Bytes::from(vec![0x45; 1_460]);
     bencher.counter(divan::counter::ItemsCount::new(PACKETS)).bench_local(|| {
-        let (mut near, mut far) = (end(error_control), end(error_control));
+        let mut near = end(error_control);
+        let mut far = end(error_control);
         let mut noise = noisy.then(|| Noise::new(1e-4));
         let now = Instant::START;
         for n in 0..PACKETS {

@@ -127,7 +127,8 @@ fn sap_datagrams(size: usize) -> Option<f64> {
     }
     sender.set_mode(Mode::Approximate { protected: 0 });
     let arrived = std::thread::spawn(move || {
-        let (mut arrived, began) = (0, Instant::now());
+        let mut arrived = 0;
+        let began = Instant::now();
         while let Ok(Some(message)) = receiver.recv() {
             arrived += message.data.len();
         }
@@ -150,7 +151,8 @@ fn raw_datagrams(size: usize) -> Option<f64> {
     let to = receiver.local_addr().ok()?;
     let sender = at_near()?;
     let arrived = std::thread::spawn(move || {
-        let (mut arrived, mut buffers) = (0, vec![[0; 2_048]; BATCH]);
+        let mut arrived = 0;
+        let mut buffers = vec![[0; 2_048]; BATCH];
         let began = Instant::now();
         let mut last = began;
         while let Some(len) = receive_batch(&receiver, &mut buffers) {
@@ -167,7 +169,8 @@ fn raw_datagrams(size: usize) -> Option<f64> {
 }
 
 fn send_batch(sender: &UdpSocket, to: SocketAddr, message: &[u8]) -> Option<()> {
-    let (to, slices) = (to.as_any(), [IoSlice::new(message)]);
+    let to = to.as_any();
+    let slices = [IoSlice::new(message)];
     let mut ancillary: Vec<SendAncillaryBuffer<'_, '_, '_>> =
         (0..BATCH).map(|_| SendAncillaryBuffer::default()).collect();
     let mut headers: Vec<MMsgHdr<'_>> =
@@ -183,7 +186,8 @@ fn send_batch(sender: &UdpSocket, to: SocketAddr, message: &[u8]) -> Option<()> 
 fn receive_batch(receiver: &UdpSocket, buffers: &mut [[u8; 2_048]]) -> Option<usize> {
     let mut headers = MultiHeaders::<()>::preallocate(buffers.len(), None);
     let mut slices: Vec<_> = buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
-    let (fd, flags) = (receiver.as_raw_fd(), MsgFlags::MSG_WAITFORONE);
+    let fd = receiver.as_raw_fd();
+    let flags = MsgFlags::MSG_WAITFORONE;
     let received = recvmmsg(fd, &mut headers, slices.iter_mut(), flags, None).ok()?;
     Some(received.map(|datagram| datagram.bytes).sum())
 }
@@ -218,7 +222,8 @@ fn sap_trips() -> Option<f64> {
 
 fn raw_trips() -> Option<f64> {
     let [near, far] = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0"));
-    let (near, far) = (near.ok()?, far.ok()?);
+    let near = near.ok()?;
+    let far = far.ok()?;
     near.connect(far.local_addr().ok()?).ok()?;
     far.connect(near.local_addr().ok()?).ok()?;
     far.set_read_timeout(Some(QUIET)).ok()?;
@@ -228,7 +233,8 @@ fn raw_trips() -> Option<f64> {
             let _ = far.send(&buffer);
         }
     });
-    let (mut trips, mut buffer) = (Vec::with_capacity(TRIPS), [0x5a; 64]);
+    let mut trips = Vec::with_capacity(TRIPS);
+    let mut buffer = [0x5a; 64];
     for _ in 0..TRIPS {
         let began = Instant::now();
         near.send(&buffer).ok()?;
@@ -296,7 +302,8 @@ fn tcp_bulk() -> Option<f64> {
     let mut sender = TcpStream::connect(listener.local_addr().ok()?).ok()?;
     let mut receiver = listener.accept().ok()?.0;
     let arrived = std::thread::spawn(move || {
-        let (mut arrived, mut buffer) = (0, vec![0; 1 << 16]);
+        let mut arrived = 0;
+        let mut buffer = vec![0; 1 << 16];
         while let Ok(len @ 1..) = receiver.read(&mut buffer) {
             arrived += len;
         }
@@ -321,7 +328,8 @@ fn idle() {
     let Ok(listener) = SapListener::bind("127.0.0.1:0") else { return };
     let Ok(to) = listener.local_addr() else { return };
     let before = resident();
-    let (mut ends, began) = (Vec::new(), Instant::now());
+    let mut ends = Vec::new();
+    let began = Instant::now();
     while ends.len() < IDLE
         && began.elapsed() < PATIENCE
         && let Ok(near) = SapSocket::connect(to)

@@ -67,14 +67,17 @@ impl Ours {
         let near = "10.0.0.1:0".parse().expect("an address");
         let id = ends[0].connect(Instant::START, near, far, config).expect("a free port");
         let wire = [VecDeque::new(), VecDeque::new()];
-        let (now, ids, headers) = (Instant::START, [Some(id), None], BytesMut::new());
+        let now = Instant::START;
+        let ids = [Some(id), None];
+        let headers = BytesMut::new();
         Self { now, ends, ids, wire, headers }
     }
 
     /// Sends the bytes, reads them at the peer; returns the number that arrived.
     fn transfer(&mut self) -> usize {
         let chunk = Bytes::from(vec![0x5a; 64 << 10]);
-        let (mut left, mut read) = (BYTES, 0);
+        let mut left = BYTES;
+        let mut read = 0;
         while read < BYTES {
             if let Some(id) = self.ids[0]
                 && left > 0
@@ -212,14 +215,16 @@ fn peer_transfer() -> usize {
         peer::Socket::new(buffer(), buffer())
     };
     let mut sockets = SocketSet::new(Vec::new());
-    let (server, client) = (sockets.add(socket()), sockets.add(socket()));
+    let server = sockets.add(socket());
+    let client = sockets.add(socket());
     sockets.get_mut::<peer::Socket>(server).listen(80).expect("a free port");
     let context = interface.context();
     let near = sockets.get_mut::<peer::Socket>(client);
     near.connect(context, (address, 80), 49_152).expect("a free port");
     let chunk = vec![0x5a; 64 << 10];
     let mut into = vec![0; 64 << 10];
-    let (mut left, mut read) = (BYTES, 0);
+    let mut left = BYTES;
+    let mut read = 0;
     while read < BYTES {
         interface.poll(now, &mut device, &mut sockets);
         let near = sockets.get_mut::<peer::Socket>(client);
@@ -256,7 +261,8 @@ fn idle_connections() {
         ends[0].connect(Instant::START, near, far, config).expect("a free port");
         for end in [0, 1, 0] {
             while let Some(segment) = ends[end].poll_transmit(Instant::START) {
-                let (addresses, ecn) = (segment.addresses, segment.ecn);
+                let addresses = segment.addresses;
+                let ecn = segment.ecn;
                 let arrival = SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 };
                 let taken =
                     ends[1 - end].handle_segment(Instant::START, &arrival, &segment.payload());

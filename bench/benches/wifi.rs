@@ -28,7 +28,8 @@ fn main() {
     if !is_listed() && is_wanted("memory") {
         let mut crowd = stations(500, 1);
         crowd.finish();
-        let (frames, used) = (frames(&crowd), peak_memory());
+        let frames = frames(&crowd);
+        let used = peak_memory();
         println!("1 000 stations, 500 of them saturated: {frames} frames, {used} MB at most");
     }
     divan::main();
@@ -76,7 +77,8 @@ fn built_peer() -> Result<PathBuf, String> {
 /// Runs both sides in turn and prints their frames for each second of processor time, and what
 /// they delivered.
 fn compare_with(peer: &Path, name: &str, pairs: u32, seconds: u64) {
-    let (mut our_bytes, mut peer_bytes) = (0, 0);
+    let mut our_bytes = 0;
+    let mut peer_bytes = 0;
     let ours = || {
         let run = run_once(stations(pairs, seconds));
         our_bytes = run.bytes;
@@ -90,7 +92,8 @@ fn compare_with(peer: &Path, name: &str, pairs: u32, seconds: u64) {
     let Some(ratio) = alternate(ROUNDS, ours, peer) else { return };
     ratio.print_figures(name, "kframes/s", GOAL);
     let goodput = |bytes: u64| bytes as f64 * 8e-6 / seconds as f64;
-    let (ours, peer) = (goodput(our_bytes), goodput(peer_bytes));
+    let ours = goodput(our_bytes);
+    let peer = goodput(peer_bytes);
     println!("{:<38} {ours:.2} Mb/s, peer {peer:.2} Mb/s", "    goodput");
 }
 

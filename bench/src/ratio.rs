@@ -50,7 +50,8 @@ pub fn alternate(
 pub fn compare<A, B>(mut ours: impl FnMut() -> A, mut peer: impl FnMut() -> B) -> Ratio {
     let mut ours = || drop(black_box(ours()));
     let mut peer = || drop(black_box(peer()));
-    let (our_repeats, peer_repeats) = (repeats(&mut ours), repeats(&mut peer));
+    let our_repeats = repeats(&mut ours);
+    let peer_repeats = repeats(&mut peer);
     let timed = |repeats, work: &mut dyn FnMut()| {
         let seconds = time(repeats, work);
         (seconds, seconds)
@@ -99,7 +100,8 @@ impl Ratio {
     /// For times, of which less is better.
     #[must_use]
     pub fn per_unit(self, ours: usize, peer: usize) -> Self {
-        let (ours, peer) = (ours as f64, peer as f64);
+        let ours = ours as f64;
+        let peer = peer as f64;
         let scale = ours / peer;
         Self {
             ours: self.ours / ours,
@@ -112,7 +114,8 @@ impl Ratio {
 
     /// Prints one line: both figures in `unit`, the ratio with its range, and the goal.
     pub fn print_figures(&self, name: &str, unit: &str, goal: f64) {
-        let (ours, peer) = (self.ours, self.peer);
+        let ours = self.ours;
+        let peer = self.peer;
         self.print_line(name, &format!("{ours:>9.1} {unit}, peer {peer:>9.1} {unit}"), goal);
     }
 
@@ -125,13 +128,15 @@ impl Ratio {
     /// Prints one line: both throughputs for `bytes` bytes an execution, the ratio, and the goal.
     pub fn print_throughput(&self, name: &str, bytes: usize, goal: f64) {
         let rate = |seconds: f64| bytes as f64 / seconds / 1e6;
-        let (ours, peer) = (rate(self.ours), rate(self.peer));
+        let ours = rate(self.ours);
+        let peer = rate(self.peer);
         self.print_line(name, &format!("{ours:>9.1} MB/s, peer {peer:>9.1} MB/s"), goal);
     }
 
     /// Prints one line: both times, the ratio, and the goal.
     pub fn print_time(&self, name: &str, goal: f64) {
-        let (ours, peer) = (self.ours * 1e9, self.peer * 1e9);
+        let ours = self.ours * 1e9;
+        let peer = self.peer * 1e9;
         self.print_line(name, &format!("{ours:>9.1} ns, peer {peer:>9.1} ns"), goal);
     }
 

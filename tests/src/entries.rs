@@ -111,7 +111,9 @@ pub const ENTRIES: [Entry; 36] = [
 /// An IP packet of either version, and whatever it carries.
 pub fn ip(bytes: &[u8]) {
     let Ok(packet) = IpPacket::new(bytes) else { return };
-    let (_, missing, total) = (packet.hop_limit(), packet.missing(), packet.total_len());
+    let _ = packet.hop_limit();
+    let missing = packet.missing();
+    let total = packet.total_len();
     assert_eq!(missing, total.saturating_sub(bytes.len()));
     if let Ok(carried) = packet.carried() {
         tcp(carried.bytes);
@@ -424,8 +426,10 @@ const CODING: Coding = Coding {
 pub fn interface(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     let arq = [Arq::None, Arq::Persistent, Arq::Attempts(NonZeroU8::MIN)];
-    let (kind, arq) = (usize::from(choice) % 9 / 3, arq[usize::from(choice) % 3]);
-    let (accept_damaged, combine) = (choice & 0x80 != 0, choice & 0x20 != 0);
+    let kind = usize::from(choice) % 9 / 3;
+    let arq = arq[usize::from(choice) % 3];
+    let accept_damaged = choice & 0x80 != 0;
+    let combine = choice & 0x20 != 0;
     let [hub, station] = [Address(1), Address(2)];
     let members = vec![WavelanPeer { address: station, behind: Vec::new() }];
     let role = match kind {
@@ -477,7 +481,8 @@ pub fn host(bytes: &[u8]) {
         let open = SocketCommand::Open { socket: SocketId(number as u32), transport, local };
         host.handle_command(Instant::START, AppId(0), open);
     }
-    let (socket, transport) = (SocketId(2), Transport::Tcp);
+    let socket = SocketId(2);
+    let transport = Transport::Tcp;
     let local = "0.0.0.0:5000".parse().expect("an address");
     let open = SocketCommand::Open { socket, transport, local };
     host.handle_command(Instant::START, AppId(0), open);
@@ -498,12 +503,15 @@ pub fn connection(bytes: &[u8]) {
     let data: Vec<u8> = (0..40_000_u32).map(|i| (i >> 3) as u8).collect();
     ends[0].write(id, &data).expect("an open connection");
     ends[0].shutdown(id).expect("an open connection");
-    let (mut fates, mut held, mut received) = (bytes.iter(), Vec::new(), Vec::new());
+    let mut fates = bytes.iter();
+    let mut held = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..bytes.len() + 1_000 {
         for (from, end) in ends.iter_mut().enumerate() {
             while let Some(transmit) = end.poll_transmit(now) {
                 let fate = fates.next().copied().unwrap_or(0);
-                let (addresses, ecn) = (transmit.addresses, transmit.ecn);
+                let addresses = transmit.addresses;
+                let ecn = transmit.ecn;
                 let arrival = SegmentMeta { addresses, ecn, missing: 0, lost_before: 0 };
                 let mut frame = Frame::packet(transmit.payload());
                 if fate % 8 == 4 {

@@ -168,7 +168,8 @@ mod tests {
 
     fn package(name: &str, dependencies: &[&str], published: bool) -> Package {
         let dependencies = dependencies.iter().map(|it| (*it).to_owned()).collect();
-        let (name, version) = (name.to_owned(), "0.1.0".to_owned());
+        let name = name.to_owned();
+        let version = "0.1.0".to_owned();
         Package { name, version, dependencies, published, ..Package::default() }
     }
 

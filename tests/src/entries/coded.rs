@@ -34,7 +34,8 @@ pub fn coded(bytes: &[u8]) {
     let class = Class { accept_damaged: asked, ..Class::default() };
     let packets: Vec<Frame> = (0..PACKETS).map(|number| packet(number, class)).collect();
     let mut ends = [Coded::new(config.clone()), Coded::new(config)];
-    let (mut waiting, mut fates) = (packets.clone().into_iter(), rest);
+    let mut waiting = packets.clone().into_iter();
+    let mut fates = rest;
     // Whether a forged frame has said that damage is welcome, or forged a packet whole.
     let mut forged = false;
     while let Some((&fate, rest)) = fates.split_first() {

@@ -18,7 +18,9 @@ pub fn repairs(bytes: &[u8]) {
     let accept_damaged = choice & 0x80 != 0;
     let mut sender = RepairSender::new(config);
     let mut receiver = RepairReceiver::new(config, accept_damaged);
-    let (mut now, mut fates, mut sent) = (Instant::START, fates, Vec::new());
+    let mut now = Instant::START;
+    let mut fates = fates;
+    let mut sent = Vec::new();
     let mut forged = false;
     while let Some((&fate, rest)) = fates.split_first() {
         fates = rest;

@@ -58,7 +58,9 @@ fn pipelined(kind: u8, policy: PolicyKind, arq: Arq, mut script: &[u8]) {
         window: Window { packets: WINDOW, bytes: 1 << 20 },
         ..PipeConfig::default()
     });
-    let (mut now, mut account, mut newest) = (Instant::START, Account::default(), [0_u32; 2]);
+    let mut now = Instant::START;
+    let mut account = Account::default();
+    let mut newest = [0_u32; 2];
     while let Some((&what, rest)) = script.split_first() {
         script = rest;
         match what % 4 {
@@ -160,7 +162,8 @@ fn forge(what: u8, [seq, order]: [u32; 2], script: &[u8]) -> (Frame, &[u8]) {
         bitmap
     };
     let kept = (what & 4 != 0).then(|| bitmap(count));
-    let (next, first) = (near(seq, *next), near(order, *first));
+    let next = near(seq, *next);
+    let first = near(order, *first);
     let (header, trailer) = Ack { next, first, arrived: bitmap(0), kept }.encode();
     let mut told = Vec::new();
     for _ in 0..records % 16 {

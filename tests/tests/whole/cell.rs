@@ -44,6 +44,7 @@ fn errors_strike_the_station_whose_path_is_bad() {
     let received = |station: usize| outcome.report_at("sink", station)["received"];
     assert!(outcome.ledger(ElementId(0)).balances());
     // Of 391 packets 40 % are lost, with a standard deviation of 9.7.
-    let (good, bad) = (received(1), received(2));
+    let good = received(1);
+    let bad = received(2);
     assert!(good >= 389.0 && (bad / good - 0.6).abs() < 0.13, "{good} {bad}");
 }

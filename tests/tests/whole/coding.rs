@@ -51,7 +51,8 @@ fn coding_spares_a_pipe_most_repetitions() {
         let link = format!("rate = \"20Mbps\"\ndelay = \"5ms\"\nber = 3e-4\n{error_control}");
         over(&link, spray, 3).report("sink")["received_bytes"] / 3.0
     };
-    let (flex, plain) = (rate("policy = \"flex\""), rate("arq = \"persistent\""));
+    let flex = rate("policy = \"flex\"");
+    let plain = rate("arq = \"persistent\"");
     // Of frames of 1500 bytes three in a hundred survive as they are.
     assert!(flex > 10.0 * plain, "{flex} against {plain}");
     assert!(flex > 0.7 * 20e6 / 8.0, "{flex}");
@@ -91,7 +92,8 @@ fn a_flow_that_welcomes_damage_is_coded_weaker() {
         assert_eq!(ledger.delivered, 200, "{ledger:?}");
         ledger.busy.as_secs_f64()
     };
-    let (strong, weak) = (air_time(""), air_time("accept-damaged = true\n"));
+    let strong = air_time("");
+    let weak = air_time("accept-damaged = true\n");
     // 253 − 26 bytes of each block carry data instead of 253 − 74.
     assert!(weak < 0.9 * strong, "{weak} against {strong}");
 }
@@ -110,7 +112,8 @@ fn who_welcomes_damage_gets_no_fewer_packets() {
             );
             // 1228 of 2500 bytes each millisecond: the weaker code may cost some of the rest.
             let ledger = |more: &str| over(&link, &stream(400, more), 2).ledger(UPLINK).clone();
-            let (plain, welcome) = (ledger(""), ledger(flow));
+            let plain = ledger("");
+            let welcome = ledger(flow);
             let least = plain.delivered.min(398);
             assert!(welcome.delivered >= least, "{policy}, {arq}: {welcome:?}, not {plain:?}");
         }
@@ -147,7 +150,8 @@ fn in_time(place: &str, policy: &str, (size, interval, lifetime): (u32, u32, u64
     let topology = topology(&pair(30, &link, &voice));
     let mut simulation = Simulation::new(&topology, Seed(1)).expect("a legal scenario");
     simulation.network_mut().record(Recording { events: true, packets: false });
-    let (mut queued, mut count) = (BTreeMap::new(), 0);
+    let mut queued = BTreeMap::new();
+    let mut count = 0;
     let observed = simulation.run(simulation.end(), &mut |event| {
         let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
         match kind {
@@ -172,7 +176,8 @@ fn the_policy_that_knows_deadlines_brings_more_in_time() {
     // quarter of FLEX's packets expires, hide what it lost elsewhere. There it can gain little:
     // FLEX brings all but 3 to 6 of a hundred packets on *table*, and all but one behind *walls*.
     for (place, gain) in [("adjacent", 1.06), ("table", 1.0), ("walls", 1.0)] {
-        let (mut flex, mut best) = (0, 0);
+        let mut flex = 0;
+        let mut best = 0;
         // The first leaves some time for repetitions, the second is about what the link carries.
         for voice in [(472, 8, 20), (1168, 16, 40)] {
             let [simple, estimating] = ["flex", "best"].map(|policy| in_time(place, policy, voice));

@@ -162,7 +162,8 @@ fn lines_of_code(path: &Path) -> usize {
     };
     let folder =
         if path.ends_with("lib.rs") { path.with_file_name("") } else { path.with_extension("") };
-    let (mut folders, mut files) = (vec![folder], vec![path.to_owned()]);
+    let mut folders = vec![folder];
+    let mut files = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten() {
             let entry = entry.expect("the folder can be listed").path();

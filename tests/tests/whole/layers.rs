@@ -79,7 +79,9 @@ fn the_frames_of_rlp_are_in_the_log_with_their_copies() {
         let of = log.rows.iter().filter(|row| row.layer == LogLayer::Rlp && row.act == act);
         of.filter(|row| row.sender == Some(sender) && row.number.is_some()).count()
     };
-    let (new, again, arrived) = (count(Act::Sent, 0), count(Act::Again, 0), count(Act::Arrived, 0));
+    let new = count(Act::Sent, 0);
+    let again = count(Act::Again, 0);
+    let arrived = count(Act::Arrived, 0);
     // 200 packets of 136 bytes on the line, 24 characters in each frame, some escapes.
     assert!((200 * 136 / 24..200 * 8).contains(&new), "{new}");
     let hit = |row: &&windfall_view::layers::LayerRow| {

@@ -42,7 +42,8 @@ fn ages_of(
     let mut simulation = Simulation::new(&topology, Seed(seed)).expect("a legal scenario");
     simulation.network_mut().record(Recording { events: true, packets: false });
     let lifetime: Duration = lifetime.parse().expect("a time");
-    let (mut queued, mut ages) = (BTreeMap::new(), Ages::default());
+    let mut queued = BTreeMap::new();
+    let mut ages = Ages::default();
     let observed = simulation.run(simulation.end(), &mut |event| {
         let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
         match kind {

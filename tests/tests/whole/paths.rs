@@ -12,7 +12,8 @@ const STREAM: &str = "[[app]]\nkind = \"cbr\"\nstation = \"near\"\nto = \"far\"\
 #[test]
 fn duplicates_reach_the_program_and_leave_the_ledger_in_balance() {
     let outcome = run(&pair(6, "delay = \"5ms\"\nduplicate = \"10%\"\nloss = \"20%\"", STREAM), 1);
-    let (ledger, sink) = (outcome.ledger(UPLINK), outcome.report("sink"));
+    let ledger = outcome.ledger(UPLINK);
+    let sink = outcome.report("sink");
     assert!(ledger.balances());
     // Of the 3200 that arrive a tenth; four deviations.
     assert!((sink["duplicates"] - 320.0).abs() < 70.0, "{sink:?}");
@@ -100,7 +101,8 @@ fn a_change_while_it_runs_is_seen_by_the_program() {
     };
     // From the middle on a quarter of the rate; the ramp has the mean of both rates for 2 s.
     let half = "[[change]]\nat = \"5s\"\nuplink.rate = \"2Mbps\"\n";
-    let (all, less) = (bytes(""), bytes(half));
+    let all = bytes("");
+    let less = bytes(half);
     assert!((less / all - 0.625).abs() < 0.02, "{less} {all}");
     let ramp = bytes(&format!("{half}over = \"2s\"\n"));
     assert!((ramp / all - 0.7).abs() < 0.02, "{ramp} {all}");

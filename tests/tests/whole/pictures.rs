@@ -116,7 +116,8 @@ fn over_a_bad_link_pixels_are_damaged_and_nothing_else() {
         return;
     }
     assert!(output.status.success(), "{said}");
-    let (sent, received) = (studio.0.read("picture.ppm"), studio.0.read("copy.ppm"));
+    let sent = studio.0.read("picture.ppm");
+    let received = studio.0.read("copy.ppm");
     let header = sent.len() - 3 * SIZE[0] * SIZE[1];
     assert_eq!(received.len(), sent.len());
     assert_eq!(received[..header], sent[..header]);

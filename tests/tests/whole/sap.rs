@@ -107,7 +107,8 @@ fn newest_first_keeps_messages_young_on_a_link_that_is_too_slow() {
         let link = "rate = \"200kbps\"\ndelay = \"5ms\"\nqueue = \"5\"";
         run(&pair(60, link, &stream), 1).report("sap-sink")["age_p50_seconds"]
     };
-    let (old, new) = (age(""), age("newest-first = true"));
+    let old = age("");
+    let new = age("newest-first = true");
     assert!(new < old / 5.0, "{new} {old}");
 }
 
@@ -226,7 +227,8 @@ fn hour(link: &str, seconds: u64) {
     };
     let both = stream(1, "") + &stream(2, "mode = \"precise\"");
     let outcome = run(&pair(seconds, link, &both), 1);
-    let (senders, sinks) = (reports(&outcome, 0, "transfers"), reports(&outcome, 1, "accepted"));
+    let senders = reports(&outcome, 0, "transfers");
+    let sinks = reports(&outcome, 1, "accepted");
     for (sender, sink) in senders.iter().zip(&sinks) {
         assert_eq!((sender["failed"], sink["failed"]), (0.0, 0.0), "{link}: {sender:?}");
         let sent = seconds as f64 * 50.0;

@@ -98,7 +98,8 @@ fn jain(values: &[f64]) -> f64 {
 /// Measures a cell, prints it as a row of a table, and returns what it lacks.
 fn check(cell: &Cell) -> Vec<String> {
     let ([first, second], _) = cell.estimate(None);
-    let (first, second) = (first.value, second.value);
+    let first = first.value;
+    let second = second.value;
     let Cell { link: (link, _), queue, tcp: (tcp, _), count, is_tcp_first } = cell;
     let order = if *is_tcp_first { "TCP" } else { "SAP" };
     let mut line =

@@ -188,7 +188,8 @@ fn compare(link: &str) {
 
 fn compare_all(link: &str, traffic: &str) {
     let topology = topology(&pair(2, link, traffic));
-    let (simulated, live) = (simulated(&topology), live(&topology));
+    let simulated = simulated(&topology);
+    let live = live(&topology);
     assert!(simulated.lines().count() > 100, "hardly anything happened");
     let different = simulated.lines().zip(live.lines()).find(|(a, b)| a != b);
     assert!(different.is_none(), "simulated, then live:\n{different:#?}");
@@ -256,7 +257,8 @@ fn a_network_of_three_links() {
         TRAFFIC.to_owned(),
     ];
     let topology = topology(&text.concat());
-    let (simulated, live) = (simulated(&topology), live(&topology));
+    let simulated = simulated(&topology);
+    let live = live(&topology);
     let different = simulated.lines().zip(live.lines()).find(|(a, b)| a != b);
     assert!(different.is_none(), "simulated, then live:\n{different:#?}");
     let delivered = |line: &str| line.contains(" 5 Interface(") && line.contains("Delivered");

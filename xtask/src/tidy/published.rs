@@ -51,7 +51,8 @@ mod tests {
             File::new("a/src/lib.rs", &format!("#[cfg(doctest)]\n{TESTED}\nstruct Readme;\n")),
         ];
         let package = |folder: &str, dependencies: Vec<String>, published| {
-            let (name, folder) = (folder.to_owned(), folder.to_owned());
+            let name = folder.to_owned();
+            let folder = folder.to_owned();
             Package { name, folder, dependencies, published, ..Package::default() }
         };
         let mut b = package("b", vec!["a".to_owned(), "c".to_owned()], true);

@@ -22,7 +22,8 @@ async fn main() -> Outcome {
     let [end, certificate, address, seconds] = &arguments[..] else {
         return Err("quic far|near CERTIFICATE ADDRESS SECONDS".into());
     };
-    let (address, span) = (address.parse()?, Duration::from_secs(seconds.parse()?));
+    let address = address.parse()?;
+    let span = Duration::from_secs(seconds.parse()?);
     match end.as_str() {
         "far" => far(certificate, address, span).await,
         _ => near(certificate, address, span).await,
@@ -37,7 +38,8 @@ async fn far(certificate: &str, address: SocketAddr, span: Duration) -> Outcome 
     std::fs::write(certificate, made.cert.der())?;
     let connection = endpoint.accept().await.ok_or("closed")?.await?;
     let mut stream = connection.accept_uni().await?;
-    let (end, mut arrived) = (Instant::now() + span, 0);
+    let end = Instant::now() + span;
+    let mut arrived = 0;
     while let Ok(Ok(Some(chunk))) = timeout_at(end, stream.read_chunk(usize::MAX, true)).await {
         arrived += chunk.bytes.len();
     }
@@ -52,7 +54,8 @@ async fn near(certificate: &str, address: SocketAddr, span: Duration) -> Outcome
     let endpoint = Endpoint::client("0.0.0.0:0".parse()?)?;
     let connection = endpoint.connect_with(config, address, "far")?.await?;
     let mut stream = connection.open_uni().await?;
-    let (end, data) = (Instant::now() + span, vec![0x5a; 1 << 16]);
+    let end = Instant::now() + span;
+    let data = vec![0x5a; 1 << 16];
     while let Ok(Ok(())) = timeout_at(end, stream.write_all(&data)).await {}
     Ok(())
 }

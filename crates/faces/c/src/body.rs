@@ -24,8 +24,8 @@ unsafe fn duplicate(fd: c_int) -> CallResult<File> {
     Ok(file.into())
 }
 
-/// Sends the first bytes of a file as the body of a reply. See `sap.h`.
 //= S0.42
+/// Sends the first bytes of a file as the body of a reply. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_send_body(
     sock: *mut Socket,

@@ -8,15 +8,15 @@ use crate::failure::{Failure, status};
 use crate::memory::{address_of, hand_out, put_address};
 use crate::socket::Socket;
 
-/// Creates a socket in precise mode. See `sap.h`.
 //= S0.16
+/// Creates a socket in precise mode. See `sap.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn sap_socket() -> *mut Socket {
     hand_out(Socket::default())
 }
 
-/// Connects to a listener. See `sap.h`.
 //= S0.18
+/// Connects to a listener. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_connect(
     sock: *mut Socket,
@@ -51,8 +51,8 @@ pub unsafe extern "C" fn sap_bind(sock: *mut Socket, address: *const c_char, por
     socket.error.report(address.and_then(|address| socket.bind(address)).map(|_| 0), -1)
 }
 
-/// Waits for a connection to a bound socket. See `sap.h`.
 //= S0.20
+/// Waits for a connection to a bound socket. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_accept(sock: *mut Socket) -> *mut Socket {
     let socket = socket!(sock, std::ptr::null_mut());
@@ -60,8 +60,8 @@ pub unsafe extern "C" fn sap_accept(sock: *mut Socket) -> *mut Socket {
     socket.error.report(accepted.map(hand_out), std::ptr::null_mut())
 }
 
-/// Listens and waits for one connection. See `sap.h`.
 //= S0.20
+/// Listens and waits for one connection. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_listen(sock: *mut Socket, address: *const c_char, port: u16) -> c_int {
     let socket = socket!(sock, -1);
@@ -119,8 +119,8 @@ pub unsafe extern "C" fn sap_close_reason(sock: *const Socket) -> c_int {
     }
 }
 
-/// Finishes this direction and waits for the acknowledgement. See `sap.h`.
 //= S0.19
+/// Finishes this direction and waits for the acknowledgement. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_send_fin(sock: *mut Socket) -> c_int {
     let socket = socket!(sock, -1);

@@ -131,8 +131,8 @@ unsafe fn store(found: &[Range<usize>], into: *mut MessageRange, room: usize) {
     }
 }
 
-/// Stores the ranges of a file that must be exact. See `sap.h`.
 //= S0.27
+/// Stores the ranges of a file that must be exact. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_exact_ranges(
     data: *const c_void,

@@ -28,8 +28,8 @@ pub(crate) fn mode_of(number: c_int, protected: usize) -> CallResult<Mode> {
     }
 }
 
-/// Sets the mode of the following messages. See `sap.h`.
 //= S0.17
+/// Sets the mode of the following messages. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_mode(sock: *mut Socket, mode: c_int, protected: usize) -> c_int {
     let socket = socket!(sock, -1);
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn sap_set_stream(sock: *mut Socket, stream: u16) -> c_int
     socket.error.report(socket.set(|settings| settings.stream = stream), -1)
 }
 
-/// Sets the damage that the application tolerates. See `sap.h`.
 //= S1.67
+/// Sets the damage that the application tolerates. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_tolerance(
     sock: *mut Socket,
@@ -215,8 +215,8 @@ impl Context {
     }
 }
 
-/// Sets the check of the application. See `sap.h`.
 //= S0.26
+/// Sets the check of the application. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_set_check(
     sock: *mut Socket,

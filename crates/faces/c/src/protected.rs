@@ -27,9 +27,9 @@ unsafe fn store(value: usize, into: *mut usize) {
     }
 }
 
-/// Cuts a file into parts. See `sap.h`.
 //= S0.27
 //= S1.55
+/// Cuts a file into parts. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_protect(
     data: *const c_void,

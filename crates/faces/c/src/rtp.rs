@@ -34,8 +34,8 @@ pub struct CCounts {
 /// The greatest payload type: the field has seven bits.
 const MOST_KIND: u8 = 0x7f;
 
-/// Sends a packet of RTP to the peer. See `sap.h`.
 //= S1.8
+/// Sends a packet of RTP to the peer. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn udplite_send_rtp(
     sock: *mut LiteSocket,
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn udplite_send_rtp(
     socket.error.report(sent.map(|()| len as c_long), -1)
 }
 
-/// Receives a packet of RTP. See `sap.h`.
 //= S1.8
+/// Receives a packet of RTP. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn udplite_recv_rtp(
     sock: *mut LiteSocket,
@@ -115,8 +115,8 @@ pub unsafe extern "C" fn udplite_recv_rtp(
     socket.error.report(received, -1)
 }
 
-/// Stores what a socket has done. See `sap.h`.
 //= S1.8
+/// Stores what a socket has done. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn udplite_counts(sock: *const LiteSocket, counts: *mut CCounts) -> c_int {
     let socket = socket!(sock, -1);

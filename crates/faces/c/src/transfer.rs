@@ -154,8 +154,8 @@ pub unsafe extern "C" fn sap_flush(sock: *mut Socket) -> c_int {
     socket.error.report(flushed.map(|()| 0), -1)
 }
 
-/// Requests a range of a message again. See `sap.h`.
 //= S0.56
+/// Requests a range of a message again. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_repair(
     sock: *mut Socket,

@@ -102,8 +102,8 @@ impl LiteSocket {
     }
 }
 
-/// Creates a UDP-Lite socket. See `sap.h`.
 //= S0.3
+/// Creates a UDP-Lite socket. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn udplite_socket(
     address: *const c_char,

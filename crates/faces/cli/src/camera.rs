@@ -119,7 +119,9 @@ impl Send {
 impl Receive {
     fn run(&self) -> Result {
         let on = SocketAddr::new(self.on, self.port);
-        let (protocol, deadline, wait) = (self.over, self.deadline, self.wait);
+        let protocol = self.over;
+        let deadline = self.deadline;
+        let wait = self.wait;
         let listening = CameraListening { protocol, on, deadline, wait };
         let report = windfall_video::camera::receive(&listening, &mut |news| match news {
             CameraNews::Waiting(at) => tell(format!("waiting on {at}")),

@@ -71,7 +71,8 @@ mod tests {
         assert!(examples.contains(r"\*(Aqiperf3 \-s \-1\*(Aq") && examples.ends_with("\n.fi\n"));
         let head = page.lines().find(|line| line.starts_with(".TH")).expect("a head");
         let number = env!("CARGO_PKG_VERSION");
-        let (start, end) = (".TH windfall-run 1 ", format!(" \"windfall {number}\" Windfall"));
+        let start = ".TH windfall-run 1 ";
+        let end = format!(" \"windfall {number}\" Windfall");
         assert!(head.starts_with(start) && head.ends_with(&end), "{head}");
         let date = &head[start.len()..head.len() - end.len()];
         assert!(!date.is_empty() && !date.contains(' '), "{head}");

@@ -85,7 +85,8 @@ pub(crate) fn run(args: &Args) -> Result {
                 args.draw(&log, file)?;
                 return Ok(Completion::Success);
             }
-            let (window, layers) = (args.window(), args.layers());
+            let window = args.window();
+            let layers = args.layers();
             let measured = if args.measures { &[LogLayer::Ip] } else { &layers[..] };
             if let Some(why) = log.why_empty(measured, window) {
                 tell(format!("nothing to show: {why}"));

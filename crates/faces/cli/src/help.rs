@@ -234,7 +234,8 @@ fn at(command: Command, path: &str) -> Command {
     }
     let more = format!("`windfall {path} --help` has all options, and examples.");
     command.after_help(more).mut_args(|it| {
-        let (is_positional, long) = (it.is_positional(), it.get_long_help().or(it.get_help()));
+        let is_positional = it.is_positional();
+        let long = it.get_long_help().or(it.get_help());
         let long = long.cloned().unwrap_or_default();
         let common = COMMON.iter().find(|(common, _)| *common == name(&it));
         match common.map(|(_, short)| *short).or(short_help(&name(&it))) {

@@ -117,7 +117,8 @@ impl Receive {
         input::budget()?.take(layout.memory())?;
         let mut arrived = Arrived::new(layout.scan_len());
         let size = size as usize;
-        let (of, mut datagrams) = (layout.scan_len().div_ceil(size), 0);
+        let of = layout.scan_len().div_ceil(size);
+        let mut datagrams = 0;
         receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(size)? {
             datagrams += usize::from((number as usize) < of);

@@ -219,7 +219,8 @@ impl Loaded {
 
     /// Replaces the scenario by one that a sweep has made of it.
     pub(crate) fn varied(&self, scenario: &Scenario) -> Self {
-        let (file, text) = (self.file.clone(), String::new());
+        let file = self.file.clone();
+        let text = String::new();
         Self { scenario: scenario.clone(), file, text }
     }
 
@@ -245,7 +246,8 @@ impl Loaded {
 
 /// The scenario in a file, with these settings of the run.
 pub(crate) fn load_file(path: &Path, run: &RunSettings) -> Result<Loaded> {
-    let (file, text) = (path.display().to_string(), input::read_tree(path, "scenario")?);
+    let file = path.display().to_string();
+    let text = input::read_tree(path, "scenario")?;
     let mut scenario = Scenario::parse(&file, &text).map_err(of_scenario)?;
     let mut run = run.clone();
     place_model(&mut run.energy, Path::new(""))?;

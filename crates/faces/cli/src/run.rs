@@ -93,12 +93,11 @@ enum ScheduleStart {
 pub(crate) fn run(args: &Args) -> Result {
     let (loaded, applied) = args.load()?;
     if args.link.generate {
-        let text = format!("{}{}", args.overrides_of_file(), loaded.generated()?);
-        std::io::stdout().write_all(text.as_bytes())?;
-        return Ok(Completion::Success);
+        return args.print(&loaded);
     }
     args.check_files(&loaded)?;
-    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let topology = loaded.topology()?;
+    let seed = loaded.seed();
     let mut plan = apply::plan(&applied, &topology, args.live.quiet || args.record.json);
     let station = |name: &str| {
         plan.station(name).ok_or_else(|| {
@@ -108,7 +107,8 @@ pub(crate) fn run(args: &Args) -> Result {
             ))
         })
     };
-    let (near, far) = (station(NEAR)?, station(FAR)?);
+    let near = station(NEAR)?;
+    let far = station(FAR)?;
     plan.as_root = args.as_root;
     if args.net {
         plan.add_nat(near, far, v4_address(&topology, far)?);
@@ -144,7 +144,8 @@ pub(crate) fn run(args: &Args) -> Result {
         opened => opened.ok(),
     };
     let helpers = relay::serve(ports, &mut stations)?;
-    let (socket, ending) = (control_socket.as_ref(), RunEnd::WithCommand);
+    let socket = control_socket.as_ref();
+    let ending = RunEnd::WithCommand;
     let (outcome, network) =
         session::run(stations, &signals, socket, ending, network, &mut watcher)?;
     let carried = relay::totals(&helpers);
@@ -171,6 +172,13 @@ pub(crate) fn run(args: &Args) -> Result {
 }
 
 impl Args {
+    /// Prints the scenario, with the options that no scenario has as a comment.
+    fn print(&self, loaded: &Loaded) -> Result {
+        let text = format!("{}{}", self.overrides_of_file(), loaded.generated()?);
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(Completion::Success)
+    }
+
     /// The scenario as the options change it, and the settings of the kernels.
     fn load(&self) -> Result<(Loaded, AppliedSettings)> {
         let loaded = self.link.load(self.scenario.as_deref(), self.live.settings())?;

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     let mut used = args.link.files(Some(&args.scenario), &loaded)?;
     args.record.check(&mut used, &args.link)?;
-    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let topology = loaded.topology()?;
+    let seed = loaded.seed();
     if !loaded.scenario.apps.iter().any(|app| *app.kind.get_ref() != AppKind::Sink) {
         tell("no application sends anything in this scenario: add one by [[app]]");
     }
@@ -53,7 +54,8 @@ pub(crate) fn run(args: &Args) -> Result {
     // written has said so itself, and the result counts without it.
     let _ = recorder.finish_series(simulation.now(), simulation.network());
     let _ = recorder.finish();
-    let (network, now) = (simulation.network(), simulation.now());
+    let network = simulation.network();
+    let now = simulation.now();
     let mut summary =
         windfall_output::totals::of_simulation(network, &topology, seed, command_line(), now);
     let written = (&loaded.scenario, Duration::ZERO);

@@ -83,14 +83,16 @@ impl Receive {
             CliError::new("the sender is no windfall stream: its plan cannot be read")
         })?;
         let budget = input::budget()?;
-        let (mut comparison, mut arrivals) = (Comparison::new(plan), ArrivalTimes::default());
+        let mut comparison = Comparison::new(plan);
+        let mut arrivals = ArrivalTimes::default();
         receiver.expect_records()?;
         while let Some((number, data)) = receiver.next(plan.size as usize)? {
             arrivals.record();
             comparison.take(number, &data);
             budget.check(comparison.memory())?;
         }
-        let (comparison, arrivals) = (&comparison, &arrivals);
+        let comparison = &comparison;
+        let arrivals = &arrivals;
         let report = StreamReport { plan, comparison, arrivals, suspect: receiver.suspect() };
         if let Some(output) = output {
             output.write(report.trace(command_line()).to_text().as_bytes())?;

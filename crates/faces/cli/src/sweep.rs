@@ -67,7 +67,8 @@ pub(crate) fn run(args: &Args) -> Result {
     windfall_system::files::make_folder(&args.out).map_err(|error| cannot(&args.out, &error))?;
     let mut store = RunStore::open(&args.out)?;
     let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
-    let (bar, mut signal) = (progress::runs()?, None);
+    let bar = progress::runs()?;
+    let mut signal = None;
     let jobs = args.jobs.and_then(NonZeroUsize::new);
     let mut execution = Execution {
         run: &|run, stopped| {
@@ -100,7 +101,8 @@ pub(crate) fn run(args: &Args) -> Result {
 fn report(args: &Args, result: &SweepResult<'_>) -> Result<()> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words = words_that_matter(words).map(|word| shell_quoted(&word)).collect::<Vec<_>>();
-    let (version, seed) = (VERSION.to_owned(), result.first_seed());
+    let version = VERSION.to_owned();
+    let seed = result.first_seed();
     let provenance = Provenance { version, seed, command: format!("windfall {}", words.join(" ")) };
     let charted = result.charted(&args.charts);
     let files = result.files(&charted, &provenance);

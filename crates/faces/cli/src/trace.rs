@@ -320,7 +320,8 @@ fn convert(args: &Convert) -> Result {
             text().and_then(|text| convert::from_netem(text, timing, &mut budget))
         }
         Format::Sequence => {
-            let (column, modulo) = (args.foreign.column, args.foreign.modulo);
+            let column = args.foreign.column;
+            let modulo = args.foreign.modulo;
             let place = convert::SequenceColumn { column, modulo };
             text().and_then(|text| convert::from_sequence(text, place, &mut budget))
         }

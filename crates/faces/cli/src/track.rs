@@ -117,7 +117,8 @@ impl Receive {
         if is_live {
             let _ = writeln!(std::io::stderr());
         }
-        let (tracker, arrivals) = (&tracker, &arrivals);
+        let tracker = &tracker;
+        let arrivals = &arrivals;
         let report = TrackReport { points: count, arrived, speed, tracker, arrivals };
         json::print(self.on.json, json::TRACK, report.to_json(), &report.to_text())?;
         receiver.close();

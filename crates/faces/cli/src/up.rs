@@ -85,7 +85,8 @@ fn bring_up(args: &Args, lifelines: Vec<Lifeline>) -> Result {
         used.write("--output", path).map_err(CliError::usage)?;
     }
     let (loaded, applied) = args.live.apply.apply(loaded)?;
-    let (topology, seed) = (loaded.topology()?, loaded.seed());
+    let topology = loaded.topology()?;
+    let seed = loaded.seed();
     let scenario = args.scenario.as_deref();
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let of_file = || scenario.map_or_else(|| NAME.to_owned(), stem);

@@ -139,7 +139,8 @@ fn instead_of(option: &str, error: &clap::Error, command: &clap::Command) -> Opt
 
 /// The subcommand that the first words name, and its path.
 fn subcommand<'a>(command: &'a clap::Command, words: &[String]) -> (String, &'a clap::Command) {
-    let (mut at, mut path) = (command, Vec::new());
+    let mut at = command;
+    let mut path = Vec::new();
     for word in words.iter().filter(|word| !word.starts_with('-')) {
         let Some(next) = at.find_subcommand(word) else { break };
         path.push(next.get_name());

@@ -296,13 +296,15 @@ impl Send {
         let original = source.pictures(config.format, self.common.pictures as usize);
         let original = original.map_err(|error| cannot_read(&self.video, &error))?;
         let clip = AdaptiveClip { original: &original, config };
-        let (pictures, rate) = (original.len(), config.format.rate);
+        let pictures = original.len();
+        let rate = config.format.rate;
         let encode = &mut |first, bit_rate: u32| {
             if first > 0 {
                 tell(format!("picture {first}: {bit_rate} b/s"));
             }
             let coded = clip.encode(first, bit_rate)?;
-            let (bytes, seconds) = (coded.iter().map(Vec::len).sum(), coded.len() as f64 / rate);
+            let bytes = coded.iter().map(Vec::len).sum();
+            let seconds = coded.len() as f64 / rate;
             Overrun::of(bit_rate.into(), bytes, seconds).into_iter().for_each(tell);
             Ok(coded)
         };
@@ -319,7 +321,8 @@ impl Send {
 impl Receive {
     fn run(&self) -> Result {
         let format = self.common.format()?;
-        let (codec, count) = (self.common.codec(), self.common.pictures as usize);
+        let codec = self.common.codec();
+        let count = self.common.pictures as usize;
         let compared = self.compare.as_ref().map(|path| source(path).map(|it| (path, it)));
         let compared = compared.transpose()?;
         let [compare, out, sheet] = [&self.compare, &self.out, &self.sheet].map(Option::as_deref);

@@ -64,7 +64,8 @@ impl LiveOptions {
     ) -> Result<Faulty<Network>> {
         let mut run = Faulty::new(network, seed);
         for (number, fault) in self.faults.iter().enumerate() {
-            let (station, port) = (&fault.station, fault.port);
+            let station = &fault.station;
+            let port = fault.port;
             if self.faults[..number].iter().any(|it| (&it.station, it.port) == (station, port)) {
                 let fix = "separate several faults by commas";
                 let message = format!("--fault {fault}: {station}:{port} has faults already");
@@ -181,7 +182,8 @@ impl Watcher {
         (control, late_limit): (RunControl, Option<Duration>),
     ) -> Self {
         let visible = !quiet && io::stderr().is_terminal();
-        let (unflushed, flushed_at) = (true, Instant::START);
+        let unflushed = true;
+        let flushed_at = Instant::START;
         let status = visible.then(|| Status::new(flows));
         Self { recorder, unflushed, flushed_at, status, control, late_limit }
     }

@@ -138,7 +138,8 @@ pub(crate) async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
 
 /// Starts the delivery over SAP of a server that listens there.
 fn deliver(listener: &TcpListener, server: &WebServerOptions) -> Result<Arc<BodyDelivery>> {
-    let (options, listen) = (server.sap.options()?, listener.local_addr()?);
+    let options = server.sap.options()?;
+    let listen = listener.local_addr()?;
     let settings = DeliverySettings { options, listen, memory: server.memory.share()? };
     Ok(BodyDelivery::start(settings)?)
 }

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Args) -> Result {
             VideoCodec::H265 => "265",
             VideoCodec::H263Plus | VideoCodec::H263 => "h263",
         };
-        let (seed, command) = (args.seed, command_line());
+        let seed = args.seed;
+        let command = command_line();
         let origin = format!("windfall {VERSION}\nseed: {seed}\ncommand: {command}\n");
         write(&folder.join("origin.txt"), origin.as_bytes())?;
         for it in &comparison.runs {

@@ -93,9 +93,9 @@ impl PySocket {
         self.socket.set_mode(Mode::Ranges(ranges));
     }
 
+    //= S1.67
     /// Sets the damage that the application tolerates, in place of a mode: a bit error rate, loss,
     /// whether messages must keep their order, and the number of exact bytes at the front.
-    //= S1.67
     #[pyo3(signature = (bit_errors = 0.0, loss = false, in_order = false, protected = 0))]
     fn set_tolerance(
         &self,
@@ -108,10 +108,10 @@ impl PySocket {
         self.socket.set_tolerance(Some(tolerance)).map_err(raise)
     }
 
+    //= S0.26
     /// Sets the function that decides on each approximate message before it is received; `None`
     /// removes it. It returns True to accept the message, False to drop it, or the ranges, as
     /// (start, end), that are to be sent again first. The call that receives raises its exceptions.
-    //= S0.26
     fn set_check(&self, check: Option<Py<PyAny>>) {
         self.socket.set_check(check.map(|check| self.raised.check(check)));
     }

@@ -12,11 +12,11 @@ fn refuse(error: ProtectError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+//= S0.27
+//= S1.55
 /// Cuts a file (H.264, .npy or JPEG) into parts of at most `longest` bytes: pairs of bytes to send
 /// and the number of those at the front that must be exact. Parts that are exact as a whole are to
 /// be sent precisely.
-//= S0.27
-//= S1.55
 #[pyfunction]
 #[pyo3(signature = (data, longest=1200))]
 pub(crate) fn protect<'py>(

@@ -76,8 +76,8 @@ impl PyUdpLiteSocket {
 
 #[pymethods]
 impl PyUdpLiteSocket {
-    /// Binds a socket over "kernel", "raw" or "udp", or over the first that this host permits.
     //= S0.3
+    /// Binds a socket over "kernel", "raw" or "udp", or over the first that this host permits.
     #[new]
     #[pyo3(signature = (address = None, carrier = None))]
     fn new(address: Option<Address>, carrier: Option<&str>) -> PyResult<Self> {

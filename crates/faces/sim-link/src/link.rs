@@ -81,7 +81,8 @@ impl SimLink {
         let network = Network::build(&topology.network, scenario.seed())
             .map_err(|error| SimError::Setting(error.to_string()))?;
         let deliveries = VecDeque::new();
-        let (now, changed) = (Instant::START, Instant::START);
+        let now = Instant::START;
+        let changed = Instant::START;
         Ok(Self { scenario, network, now, changed, deliveries })
     }
 
@@ -95,7 +96,8 @@ impl SimLink {
         from: SimEnd,
         packet: impl Into<Bytes>,
     ) -> Result<(), SimError> {
-        let (packet, mtu) = (packet.into(), self.scenario.links[0].mtu());
+        let packet = packet.into();
+        let mtu = self.scenario.links[0].mtu();
         if packet.len() > usize::from(mtu) {
             return Err(SimError::TooLong { len: packet.len(), mtu });
         }

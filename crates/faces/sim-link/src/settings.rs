@@ -91,7 +91,8 @@ impl SimSettings {
     /// Sets a setting by its name, of both directions if it is one of directions.
     #[must_use]
     pub fn setting(mut self, name: &str, value: impl Display) -> Self {
-        let (name, value) = (name.replace('_', "-"), value.to_string());
+        let name = name.replace('_', "-");
+        let value = value.to_string();
         match self.set(&name, &value) {
             Err(error) if self.wrong.is_none() => self.wrong = Some(SimError::Setting(error)),
             _ => {}

@@ -128,6 +128,8 @@ pub enum ProtectError {
     Nothing,
 }
 
+//= S0.27
+//= S1.55
 /// Cuts a file into parts of at most `longest` bytes, of which some must be sent exactly
 /// ([`ProtectedPart::is_precise`]) and the others exactly at the front.
 ///
@@ -136,8 +138,6 @@ pub enum ProtectError {
 ///
 /// # Errors
 /// If its kind is not known or the file is malformed, or `longest` is out of range.
-//= S0.27
-//= S1.55
 pub fn protect(data: &[u8], longest: usize) -> Result<Vec<ProtectedPart>, ProtectError> {
     if !(SHORTEST_PART..=LONGEST_PART).contains(&longest) {
         return Err(ProtectError::Length(longest));

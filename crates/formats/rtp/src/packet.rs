@@ -7,8 +7,8 @@ pub const RTP_HEADER_LEN: usize = 12;
 
 const VERSION: u8 = 2;
 
-/// The fields of the header that a sender chooses.
 //= S1.6
+/// The fields of the header that a sender chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RtpHeader {
     /// Marks the last packet of a picture.

@@ -101,8 +101,8 @@ impl Seen {
     }
 }
 
-/// The account of one source.
 //= S1.6
+/// The account of one source.
 #[derive(Clone, Debug)]
 pub struct ReceptionStatistics {
     max: u16,

@@ -15,11 +15,11 @@ const LONGEST: usize = 4 << 20;
 /// Pictures that wait for their reader; the oldest is given up.
 const WAITING: usize = 64;
 
+//= S1.4
+//= S1.55
 /// Packs one picture of an elementary stream into payloads of about `longest` bytes at most, cut
 /// where a decoder can resume. With `repeat`, payloads of H.263+ carry the header of the picture
 /// again, so that a receiver that lost the first one can use the others.
-//= S1.4
-//= S1.55
 #[must_use]
 pub fn packetize(
     codec: VideoCodec,
@@ -108,9 +108,9 @@ impl Depacketizer {
         }
     }
 
+    //= S1.4
     /// Takes the payload of the next packet; `suspect` are the ranges of it that may be damaged,
     /// ascending.
-    //= S1.4
     pub fn push(&mut self, header: &RtpHeader, payload: &[u8], suspect: &[Range<u32>]) {
         let has_gap = self.next.is_some_and(|next| next != header.sequence);
         self.next = Some(header.sequence.wrapping_add(1));

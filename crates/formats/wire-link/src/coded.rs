@@ -56,10 +56,10 @@ const AGAIN: u8 = 0x80;
 pub struct Level(u8);
 
 impl Level {
-    /// Bytes of parity at each level: from none to 78 % of a block (S3.18–S3.21).
     //= S3.19
     //= S3.20
     //= S3.21
+    /// Bytes of parity at each level: from none to 78 % of a block (S3.18–S3.21).
     pub const PARITY: [u8; 8] = [0, 13, 26, 50, 74, 100, 150, 199];
     /// No parity (BOLD).
     pub const NONE: Self = Self(0);

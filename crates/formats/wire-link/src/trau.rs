@@ -71,9 +71,9 @@ impl TrauFrame {
         Self { control, data }
     }
 
+    //= S1.23
     /// A data frame that carries a block of the radio: 240 bits as four modified V.110 frames,
     /// whose E1 to E3 number them: 000, 001, 010, 011.
-    //= S1.23
     #[must_use]
     pub fn of_block(kind: [u8; 5], block: &[u8; RLP_FRAME_LEN]) -> Self {
         let mut data = [0; TRAU_DATA_BITS];
@@ -87,8 +87,8 @@ impl TrauFrame {
         Self::new(kind, data)
     }
 
-    /// The block of the radio that a data frame carries.
     //= S1.24
+    /// The block of the radio that a data frame carries.
     #[must_use]
     pub fn block(&self) -> [u8; RLP_FRAME_LEN] {
         let mut block = [0; RLP_FRAME_LEN];
@@ -98,8 +98,8 @@ impl TrauFrame {
         block
     }
 
-    /// The 40 octets in the order of sending, most significant bit first.
     //= S1.23
+    /// The 40 octets in the order of sending, most significant bit first.
     #[must_use]
     pub fn encode(&self) -> [u8; TRAU_LEN] {
         let mut bytes = [0; TRAU_LEN];
@@ -150,11 +150,11 @@ pub fn octets_at(line: &[u8], start: usize) -> Option<[u8; TRAU_LEN]> {
     Some(core::array::from_fn(|i| (pair(i) << shift >> 8) as u8))
 }
 
+//= S1.23
 /// The first bit at or behind `from` of a line at which a frame begins.
 ///
 /// No shift of a frame looks like one: each octet but the third has a 1 in front, so sixteen zeros
 /// and then a 1 stand at one place only.
-//= S1.23
 #[must_use]
 pub fn find_trau(line: &[u8], from: usize) -> Option<usize> {
     let last = (8 * line.len()).checked_sub(TRAU_BITS)?;

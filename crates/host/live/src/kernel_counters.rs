@@ -54,9 +54,9 @@ impl KernelCounters {
             .sum()
     }
 
+    //= S0.71
     /// Returns the packets that the kernel dropped on their way from the link, by reason (S0.71),
     /// but for those that it took from its devices no further.
-    //= S0.71
     #[must_use]
     pub fn drops_after(&self) -> Drops {
         let sum = |names: &[&str]| names.iter().map(|name| self.get(name)).sum::<u64>();

@@ -78,9 +78,9 @@ impl Environment {
         }
     }
 
+    //= S3.17
     /// The row of Table 1; *trivial* is taken as two frames in a thousand, and where the bit error
     /// rate is zero as one inverted bit in six thousand frames.
-    //= S3.17
     #[must_use]
     pub const fn totals(self) -> Totals {
         let (loss, truncation, corruption, bit_error_rate) = match self {
@@ -244,7 +244,8 @@ fn severities(
     let spare = quota.saturating_sub(must.iter().map(|&bit| u64::from(bit)).sum());
     let sum: f64 = weights.iter().sum();
     // Rounding the running sum instead of each weight meets the quota to the bit.
-    let (mut running, mut given) = (0.0, 0);
+    let mut running = 0.0;
+    let mut given = 0;
     let count = |((weight, must), &end): ((&f64, &u32), &u32)| {
         running += weight / sum.max(f64::MIN_POSITIVE) * spare as f64;
         let due = (running.round() as u64 - given).min(u64::from(end / 2)) as u32;

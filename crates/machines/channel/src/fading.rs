@@ -93,7 +93,8 @@ impl Process {
         let mut scatter = (0.0, 0.0);
         for ((omega, a), b) in self.echoes.iter().zip(&begin).zip(&end) {
             let (sine, cosine) = libm::sincos(omega * seconds);
-            let (re, im) = (earlier * a.0 + later * b.0, earlier * a.1 + later * b.1);
+            let re = earlier * a.0 + later * b.0;
+            let im = earlier * a.1 + later * b.1;
             scatter = (scatter.0 + re * cosine - im * sine, scatter.1 + re * sine + im * cosine);
         }
         let (omega, phase) = self.direct;
@@ -156,7 +157,8 @@ mod tests {
         const PATHS: u64 = 400;
         const SAMPLES: u64 = 2_000;
         for (k, fourth) in [(0.0, 2.0), (4.0, 1.0 + 9.0 / 25.0)] {
-            let (mut moments, mut deep) = ([0.0; 2], [0.0; 2]);
+            let mut moments = [0.0; 2];
+            let mut deep = [0.0; 2];
             for seed in 0..PATHS {
                 let path = Process::new(k, 50.0, &mut Stream::new(Seed(seed), "tails"));
                 for sample in 0..SAMPLES {
@@ -198,7 +200,8 @@ mod tests {
             let sum: f64 = (0..20_000)
                 .map(|i| {
                     let process = Process::new(0.0, 11.0, &mut Stream::new(Seed(i), "fading"));
-                    let (a, b) = (process.amplitude(Instant::START), process.amplitude(tau));
+                    let a = process.amplitude(Instant::START);
+                    let b = process.amplitude(tau);
                     a.0 * b.0 + a.1 * b.1
                 })
                 .sum();

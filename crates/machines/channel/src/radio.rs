@@ -243,7 +243,8 @@ impl Radio {
         self.moments.enter(ended, Moment::Done(index));
         let mut first = 0;
         for wave in hearers.chunk_by(|a, b| a.delay == b.delay) {
-            let (begin, end) = (first as u32, (first + wave.len()) as u32);
+            let begin = first as u32;
+            let end = (first + wave.len()) as u32;
             let delay = wave[0].delay;
             self.moments.enter(ended + delay, Moment::Leave(index, begin, end));
             self.moments.enter(at + delay, Moment::Arrive(index, begin, end));
@@ -309,11 +310,14 @@ impl Radio {
     /// A signal arrives at the hearers from `first` to before `end`.
     fn arrive(&mut self, at: Instant, index: u32, first: u32, end: u32) {
         let Some(mut transmission) = self.transmissions[index as usize].take() else { return };
-        let (own, preamble) = (transmission.number, transmission.sent.preamble());
-        let (mut is_read, mut is_awaited) = (false, false);
+        let own = transmission.number;
+        let preamble = transmission.sent.preamble();
+        let mut is_read = false;
+        let mut is_awaited = false;
         for place in first..end {
             let hearer = &transmission.hearers[place as usize];
-            let (port, is_known) = (hearer.port, hearer.reads(preamble));
+            let port = hearer.port;
+            let is_known = hearer.reads(preamble);
             if self.resting.is_untold(port) {
                 let outcome = transmission.outcome(place, port);
                 if self.resting.hear(port, index, outcome) {
@@ -452,7 +456,8 @@ impl Radio {
         let noise = self.noise(port, carriers.as_ref());
         let (stream, count) = &mut self.judges[usize::from(port)];
         *count += 1;
-        let (number, stream) = (*count - 1, || stream.at(*count));
+        let number = *count - 1;
+        let stream = || stream.at(*count);
         let sent = transmission.sent;
         let mut sure = None;
         let fate = match self.config.errors {
@@ -461,7 +466,8 @@ impl Radio {
                 FrameFate::Intact
             }
             Errors::Pattern => {
-                let (samplers, stream) = (&mut self.samplers, &mut stream());
+                let samplers = &mut self.samplers;
+                let stream = &mut stream();
                 let fate = judge::by_pattern(samplers, sent, &reception, noise, is_for, stream);
                 if self.config.reliability && is_for {
                     sure = judge::reliability(samplers, (sent, &fate), &reception, noise, stream);

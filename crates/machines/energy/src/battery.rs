@@ -4,8 +4,8 @@ use windfall_base::Duration;
 
 use crate::error::{EnergyError, MOST_WATT_HOURS};
 
-/// A battery that gives the same energy at any current.
 //= S2.24
+/// A battery that gives the same energy at any current.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Battery {
     watt_hours: f64,
@@ -43,8 +43,8 @@ impl Battery {
         self.watt_hours * 3_600.0 * (1.0 - self.cut_off)
     }
 
-    /// Returns how long a full battery lasts at a constant power; `None`: for ever.
     //= S2.27
+    /// Returns how long a full battery lasts at a constant power; `None`: for ever.
     #[must_use]
     pub fn lifetime(&self, watts: f64) -> Option<Duration> {
         let seconds = self.joules() / watts;

@@ -34,13 +34,13 @@ pub enum CalibrationError {
 }
 
 impl EnergyModel {
+    //= S2.25
     /// Fits two of its values, the power of the platform and the scale of the processor's costs,
     /// so that the battery lasts as measured in both runs. The battery, the card and the shares of
     /// the steps among each other stay as they are.
     ///
     /// # Errors
     /// If the lifetimes determine neither, or only by a negative power.
-    //= S2.25
     pub fn calibrated(
         self,
         idle: &Calibration,

@@ -146,11 +146,11 @@ impl Processor {
         }
     }
 
+    //= S2.13
     /// Computes the cost of the steps under a system.
     ///
     /// Every byte of a segment is summed once on its way in or out, so the bytes summed are those
     /// moved.
-    //= S2.13
     #[must_use]
     pub fn cost(&self, steps: &Operations, system: &System) -> ProcessorCost {
         let sent = if system.interrupts_for_sent { steps.segments_sent } else { 0 };

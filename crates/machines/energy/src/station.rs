@@ -68,10 +68,10 @@ impl StationEnergy {
 }
 
 impl EnergyModel {
-    /// Computes the energy of a station: the sum of I·V·t over the states of its radios, its
-    /// platform, and its steps of TCP.
     //= S2.22
     //= S2.28
+    /// Computes the energy of a station: the sum of I·V·t over the states of its radios, its
+    /// platform, and its steps of TCP.
     #[must_use]
     pub fn energy(&self, usage: &StationUsage) -> StationEnergy {
         let of = |state| self.card.watts(state) * usage.airtime.of(state).as_secs_f64();
@@ -82,9 +82,9 @@ impl EnergyModel {
         }
     }
 
+    //= S2.27
     /// Returns how long its battery lasts if the station goes on as in the run; `None` without a
     /// battery, or if nothing is drawn.
-    //= S2.27
     #[must_use]
     pub fn lifetime(&self, usage: &StationUsage) -> Option<Duration> {
         self.battery?.lifetime(self.energy(usage).total() / usage.span.as_secs_f64())

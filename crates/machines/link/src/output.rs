@@ -28,7 +28,9 @@ impl Output<'_> {
     }
 
     pub(crate) fn discard(&mut self, frame: &Frame, reason: DropReason) {
-        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let tag = frame.tag;
+        let kept = frame.kept;
+        let len = frame.payload.len();
         self.events
             .push_back(PacketEvent::dropped(tag, PacketDrop::at_receiver(kept, reason, len)));
     }

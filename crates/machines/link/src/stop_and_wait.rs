@@ -178,8 +178,8 @@ impl StopAndWait {
     }
 }
 
-/// Returns the number of packets lost between the last one that was passed up and this one.
 //= S4.27
+/// Returns the number of packets lost between the last one that was passed up and this one.
 fn lost_between(last: Option<Seq16>, seq: Seq16) -> u16 {
     let ahead = last.map_or(0, |last| seq.0.wrapping_sub(last.0));
     // A number far ahead comes from a peer that restarted.

@@ -35,7 +35,8 @@ impl Undecided {
     pub(crate) fn new(pulled: Pulled, arq: Arq) -> Self {
         let Pulled { frame: Frame { payload, tag, parts, .. }, expires } = pulled;
         let parts = parts.map_or_else(FrameParts::default, |parts| *parts);
-        let (class, is_damaged) = (parts.class, parts.damage.is_damaged());
+        let class = parts.class;
+        let is_damaged = parts.damage.is_damaged();
         // A receiver never acknowledges a damaged packet, so further attempts would be useless.
         let limit = if is_damaged { Some(1) } else { arq.limit(&class) };
         let covers = parts.covers;

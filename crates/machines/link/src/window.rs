@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn what_is_enough_for_both_has_the_more_of_each() {
-        let (few, many) = (Window { packets: 7, bytes: 9 }, Window { packets: 5, bytes: 11 });
+        let few = Window { packets: 7, bytes: 9 };
+        let many = Window { packets: 5, bytes: 11 };
         assert_eq!(few.max(many), Window { packets: 7, bytes: 11 });
         assert_eq!(many.max(few), few.max(many));
     }

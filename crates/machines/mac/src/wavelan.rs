@@ -76,7 +76,9 @@ impl WavelanTiming {
     pub fn passage(&self, rate: Rate) -> TransitTiming {
         let head = self.per_byte * SHORT_LEN as u64 + rate.time_of(SHORT_LEN);
         let turn = self.time_of(rate, ACK_LEN);
-        let (rate, per_frame, per_byte) = (Some(rate), self.per_frame + head, self.per_byte);
+        let rate = Some(rate);
+        let per_frame = self.per_frame + head;
+        let per_byte = self.per_byte;
         TransitTiming { rate, per_frame, per_byte, turn, ..TransitTiming::default() }
     }
 
@@ -95,7 +97,8 @@ impl WavelanTiming {
 
 /// Returns the length of an ACK frame in bytes.
 fn ack_len(feedback: &Feedback) -> usize {
-    let (to, from) = (Address(0), Address(0));
+    let to = Address(0);
+    let from = Address(0);
     let ack = Some((to, feedback.clone()));
     let head = Head { kind: Kind::Ack, to, from, unit: false, more: false, ack };
     with_head(&head, None).len()

@@ -195,7 +195,8 @@ impl Dcf {
                 // sensed.
                 self.act(now, pull);
                 self.radio.carrier(now, true);
-                let (window, draw) = (&self.window, &mut self.draw);
+                let window = &self.window;
+                let draw = &mut self.draw;
                 let contends = self.phase == Phase::Contending;
                 self.access.carrier_busy(now, contends, || window.draw(draw));
                 return self.report();

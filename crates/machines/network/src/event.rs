@@ -78,7 +78,8 @@ pub(crate) fn drop_on_medium(event: &MediumEvent) -> Option<PacketDrop> {
         FrameFate::Collided => DropReason::Collision,
         FrameFate::Intact | FrameFate::Damaged { .. } => return None,
     };
-    let (kept, len) = (event.kept, event.length as usize);
+    let kept = event.kept;
+    let len = event.length as usize;
     Some(PacketDrop { site: DropSite::Medium, kept, reason, len })
 }
 

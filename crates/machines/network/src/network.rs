@@ -539,7 +539,8 @@ impl Network {
     fn take_interface_event(&mut self, now: Instant, index: usize, event: InterfaceEvent) {
         self.account_interface(index, &event);
         if self.recording.events {
-            let (element, what) = (ElementId(index as u32), event.into());
+            let element = ElementId(index as u32);
+            let what = event.into();
             self.events.push_back(NetworkEvent { at: now, element, what });
         }
     }

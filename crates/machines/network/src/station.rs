@@ -40,7 +40,8 @@ impl SimulatedStation {
     #[must_use]
     pub fn new(host: HostConfig, apps: Vec<Box<dyn Application>>, seed: Seed) -> Self {
         let commanding = 0..apps.len();
-        let (host, messages) = (Host::new(host, seed), VecDeque::new());
+        let host = Host::new(host, seed);
+        let messages = VecDeque::new();
         Self { host, apps, commanding, waking: 0..0, messages }
     }
 
@@ -79,7 +80,8 @@ impl SimulatedStation {
     fn exchange(&mut self, now: Instant) -> bool {
         while !self.commanding.is_empty() {
             let number = self.commanding.start;
-            let (app, id) = (&mut self.apps[number], AppId(number as u16));
+            let app = &mut self.apps[number];
+            let id = AppId(number as u16);
             if let Some(command) = app.poll_command(now) {
                 self.host.handle_command(now, id, command);
                 return true;

@@ -23,8 +23,8 @@ pub enum FlowClass {
 }
 
 impl FlowClass {
-    /// Returns the class of a flow that reserves `rate`; `None` is best effort.
     //= S3.35
+    /// Returns the class of a flow that reserves `rate`; `None` is best effort.
     #[must_use]
     pub fn of(rate: Option<Rate>) -> Self {
         match rate {
@@ -34,8 +34,8 @@ impl FlowClass {
         }
     }
 
-    /// Returns the power factor that the paper suggests for the class.
     //= S3.35
+    /// Returns the power factor that the paper suggests for the class.
     #[must_use]
     pub const fn power_factor(self) -> f64 {
         match self {
@@ -46,11 +46,11 @@ impl FlowClass {
     }
 }
 
+//= S3.35
 /// Returns the power factor with which a flow keeps its full outcome up to an error rate: 1 / (1 −
 /// Eᶜ).
 ///
 /// `None` if the error rate is not in 0..1: no finite effort makes up for losing everything.
-//= S3.35
 #[must_use]
 pub fn power_factor_for(error_rate: f64) -> Option<f64> {
     (0.0..1.0).contains(&error_rate).then(|| 1.0 / (1.0 - error_rate))
@@ -125,14 +125,14 @@ impl Admission {
         Self { available: (1.0 - share).clamp(0.0, 1.0), ..self }
     }
 
+    //= S3.33
+    //= S3.46
     /// Admits a reserved flow and returns its weight, a fraction of the link. `link` is the
     /// error-free rate of the link for packets of this flow.
     ///
     /// # Errors
     /// If overcommitment is not permitted, and the reservations would exceed the capacity of the
     /// link: without errors (Σ Wᵢ > 1), or with all reserved flows at their limit (Σ Wᵢ Pᵢ > 1).
-    //= S3.33
-    //= S3.46
     pub fn admit(&mut self, link: Rate, flow: Reservation) -> Result<f64, Refusal> {
         let Reservation { rate: asked, power_factor } = flow;
         // The negation also refuses NaN.
@@ -140,7 +140,8 @@ impl Admission {
             return Err(Refusal::PowerFactor(power_factor));
         }
         let wanted = asked.as_bps() as f64 / link.as_bps() as f64;
-        let (reserved, worst) = (self.reserved + wanted, self.worst + wanted * power_factor);
+        let reserved = self.reserved + wanted;
+        let worst = self.worst + wanted * power_factor;
         let taken = 1.0 - self.available;
         if !self.overcommit && is_overcommitted(taken + reserved) {
             let left = (self.available - self.reserved).max(0.0);

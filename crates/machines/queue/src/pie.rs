@@ -67,7 +67,8 @@ impl Pie {
 
     /// One update of the probability (RFC 8033, section 4.2).
     fn step(&mut self, delay: Duration) {
-        let (now, old) = (delay.as_secs_f64(), self.delay.as_secs_f64());
+        let now = delay.as_secs_f64();
+        let old = self.delay.as_secs_f64();
         let target = self.config.target.as_secs_f64();
         let scale = SCALES.iter().find(|(below, _)| self.probability < *below);
         let step = (ALPHA * (now - target) + BETA * (now - old)) / scale.map_or(1.0, |it| it.1);

@@ -35,30 +35,30 @@ impl Region {
 }
 
 impl Demand {
-    /// The adjusted weight A = min(W / (1 − E), P · W) of equation 1.
     //= S3.29
+    /// The adjusted weight A = min(W / (1 − E), P · W) of equation 1.
     #[must_use]
     pub fn adjusted_weight(&self) -> f64 {
         let limit = self.power_factor * self.weight;
         if self.error_rate < 1.0 { limit.min(self.weight / (1.0 - self.error_rate)) } else { limit }
     }
 
-    /// The error rate (P − 1) / P up to which extra effort makes up for all errors.
     //= S3.30
+    /// The error rate (P − 1) / P up to which extra effort makes up for all errors.
     #[must_use]
     pub fn crossover(&self) -> f64 {
         if self.power_factor.is_finite() { 1.0 - 1.0 / self.power_factor } else { 1.0 }
     }
 
-    /// The region in which the flow is.
     //= S3.30
+    /// The region in which the flow is.
     #[must_use]
     pub fn region(&self) -> Region {
         if self.error_rate > self.crossover() { Region::Effort } else { Region::Outcome }
     }
 
-    /// The greatest share of link time that the flow can take among `others`.
     //= S3.32
+    /// The greatest share of link time that the flow can take among `others`.
     #[must_use]
     pub fn greatest_share(&self, others: &[Self]) -> f64 {
         let greatest = self.power_factor * self.weight;
@@ -66,11 +66,11 @@ impl Demand {
     }
 }
 
+//= S3.31
 /// The throughput of each flow when all share a link of rate `link` by weights alone.
 ///
 /// The unit of the result is that of `link`. If every adjusted weight is infinite (pure outcome
 /// fairness at an error rate of 1), link time is shared alike among those flows, for nothing.
-//= S3.31
 #[must_use]
 pub fn by_weights(flows: &[Demand], link: f64) -> Vec<f64> {
     let adjusted = finite(flows.iter().map(Demand::adjusted_weight).collect());
@@ -79,11 +79,11 @@ pub fn by_weights(flows: &[Demand], link: f64) -> Vec<f64> {
     flows.iter().zip(&adjusted).map(throughput).collect()
 }
 
+//= S3.33
 /// The throughput of reserved flows, and of best-effort flows that share the rest.
 ///
 /// The weight of a reserved flow is the reserved fraction of the error-free link. If the reserved
 /// flows ask for more than the link has, they share it by adjusted weights and nothing is left.
-//= S3.33
 #[must_use]
 pub fn with_reservations(
     reserved: &[Demand],

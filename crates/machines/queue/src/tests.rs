@@ -87,7 +87,8 @@ fn a_queue_that_drops_at_its_head_accounts_for_every_packet() {
         Limits { packets: 8, bytes: 1_000, management: Management::DropHead, ..Limits::default() };
     let random = windfall_base::Stream::new(windfall_base::Seed(1), "queue");
     let mut queue = PacketQueue::new(limits, |_| Inspection::default(), random);
-    let (mut came, mut gone) = (0, 0);
+    let mut came = 0;
+    let mut gone = 0;
     for number in 0..2_000_usize {
         came += 1;
         match queue.push(at(0), packet(1 + number * 37 % 1_100)) {

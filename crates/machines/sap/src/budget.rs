@@ -120,7 +120,8 @@ impl SapBudget {
 
     /// Returns the memory that a connection may take now.
     pub(crate) fn allowance(&self) -> Allowance {
-        let (limit, held) = (self.limit(), self.held());
+        let limit = self.limit();
+        let held = self.held();
         let connections = self.0.connections.load(Ordering::Relaxed).max(1);
         let share = (held >= limit / 2).then(|| limit / 2 / connections / DIRECTIONS);
         Allowance { share, left: limit.saturating_sub(held) }

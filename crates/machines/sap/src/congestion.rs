@@ -416,7 +416,8 @@ impl LinkLosses {
 
     /// Takes a round trip.
     fn watch(&mut self, now: Instant, least: Duration, sample: Duration) {
-        let (least, sample) = (least.as_nanos() as f64, sample.as_nanos() as f64);
+        let least = least.as_nanos() as f64;
+        let sample = sample.as_nanos() as f64;
         let passed = self.at.map_or(0.0, |at| now.saturating_since(at).as_secs_f64());
         self.at = Some(now);
         let faded = (self.most - least) * (passed / FADING).min(1.0);
@@ -426,7 +427,8 @@ impl LinkLosses {
     /// Returns the place of the latest round trips between the shortest and the longest, from 0
     /// to 1.
     fn level(&self, (least, latest): (Duration, Duration)) -> f64 {
-        let (least, latest) = (least.as_nanos() as f64, latest.as_nanos() as f64);
+        let least = least.as_nanos() as f64;
+        let latest = latest.as_nanos() as f64;
         (latest - least) / (self.most - least).max(1.0)
     }
 

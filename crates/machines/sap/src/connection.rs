@@ -671,7 +671,8 @@ impl Connection {
     fn deliver_precise(&mut self, stream: u16, number: u32, data: Bytes) {
         let exact = Vec::from_iter((!data.is_empty()).then_some(0..data.len()));
         let integrity = Integrity::Intact;
-        let (kind, missing) = (MessageKind::Precise, Vec::new());
+        let kind = MessageKind::Precise;
+        let missing = Vec::new();
         self.deliver(Received { stream, kind, number, data, exact, integrity, missing });
     }
 }

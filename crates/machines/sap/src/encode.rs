@@ -261,7 +261,8 @@ pub(crate) fn recut(encoded: &Encoded, room: usize) -> Vec<Encoded> {
 /// Returns the message whose parts these are; `None` if they are not all parts of one message in
 /// its order, or if its exact bytes are in ranges.
 pub(crate) fn join(parts: &[Encoded]) -> Option<Message> {
-    let (first, last) = (parts.first()?, parts.last()?);
+    let first = parts.first()?;
+    let last = parts.last()?;
     let is_next = |pair: &[Encoded]| {
         pair[0].of.is_with(&pair[1].of)
             && pair[0].end() == pair[1].of.offset

@@ -214,7 +214,8 @@ impl SapEndpoint {
     pub fn receive(&mut self, now: Instant, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(&id.0)?;
         let received = connection.receive()?;
-        let (before, after) = (connection.charged(), connection.charge());
+        let before = connection.charged();
+        let after = connection.charge();
         self.charge(before, after);
         let allowed = self.allowance();
         let connection = self.connections.get_mut(&id.0)?;
@@ -460,7 +461,8 @@ impl SapEndpoint {
         let Some(connection) = self.connections.get(&id).filter(|it| it.peer() != before) else {
             return;
         };
-        let (peer, peer_id) = (connection.peer(), connection.peer_id());
+        let peer = connection.peer();
+        let peer_id = connection.peer_id();
         if self.peers.remove(&(before, peer_id)).is_some() {
             self.peers.insert((peer, peer_id), id);
         }
@@ -480,7 +482,8 @@ impl SapEndpoint {
                 self.events.push_back((ConnectionId(id), event));
             }
             let incomplete = connection.take_incomplete();
-            let (before, after) = (connection.charged(), connection.charge());
+            let before = connection.charged();
+            let after = connection.charge();
             if incomplete > 0 {
                 *self.drops.entry(Dropped::Incomplete).or_default() += incomplete;
             }

@@ -205,7 +205,8 @@ impl Numbers {
         let mut above = largest + 1;
         let mut runs = Vec::with_capacity(self.received.len().min(ack::MAX_RUNS));
         for range in self.reported_ranges() {
-            let (missing, len) = (above - range.end, range.end - range.start);
+            let missing = above - range.end;
+            let len = range.end - range.start;
             // A longer range is listed in part: its lower part has been acknowledged before.
             runs.push((short(missing), short(len)));
             if missing.max(len) > u64::from(u16::MAX) {

@@ -35,7 +35,8 @@ pub(crate) struct Assembly {
 
 impl Assembly {
     pub(crate) fn new(total: usize, now: Instant) -> Self {
-        let (parts, have) = (BTreeMap::new(), RangeSet::default());
+        let parts = BTreeMap::new();
+        let have = RangeSet::default();
         Self { total, parts, have, bytes: 0, at: now, repeats: false }
     }
 
@@ -93,7 +94,9 @@ impl Assembly {
         let missing = missing.map(|gap| gap.start as usize..gap.end as usize).collect();
         let first = self.parts.values().next()?.clone();
         let mut data = BytesMut::with_capacity(self.total);
-        let (mut exact, mut suspect, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        let mut exact = Vec::new();
+        let mut suspect = Vec::new();
+        let mut unknown = Vec::new();
         for (offset, part) in self.parts {
             data.resize(offset, 0);
             data.extend_from_slice(&part.data);

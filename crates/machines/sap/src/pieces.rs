@@ -34,7 +34,8 @@ pub(crate) fn is_within(part: Part, len: usize, total: usize) -> bool {
 
 impl Pieces {
     pub(crate) fn new(total: usize) -> Self {
-        let (later, have) = (BTreeMap::new(), RangeSet::default());
+        let later = BTreeMap::new();
+        let have = RangeSet::default();
         Self { total, front: BytesMut::new(), later, have, behind: 0 }
     }
 

@@ -87,7 +87,9 @@ mod tests {
         fn it_holds_what_a_map_would(
             steps in prop::collection::vec((any::<bool>(), 0_u64..40), 1..200),
         ) {
-            let (mut ring, mut model, mut next) = (Ring::default(), BTreeMap::new(), 0);
+            let mut ring = Ring::default();
+            let mut model = BTreeMap::new();
+            let mut next = 0;
             for (insert, key) in steps {
                 if insert {
                     next += key % 3 + 1;

@@ -78,8 +78,10 @@ mod tests {
     #[test]
     fn a_token_is_valid_for_its_address_and_its_lifetime() {
         let secret = Secret::new([7; 32]);
-        let (here, there) = ("10.0.0.1:9", "10.0.0.2:9");
-        let (here, there) = (here.parse().expect("legal"), there.parse().expect("legal"));
+        let here = "10.0.0.1:9";
+        let there = "10.0.0.2:9";
+        let here = here.parse().expect("legal");
+        let there = there.parse().expect("legal");
         let start = Instant::START + Duration::from_secs(100);
         let token = secret.token(start, here);
         assert!(secret.accepts(start + TOKEN_LIFE, here, &token));

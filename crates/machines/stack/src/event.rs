@@ -17,8 +17,8 @@ pub enum InterfaceEvent {
     Rlp(RlpSight),
 }
 
-/// A frame of RLP at one end of a circuit.
 //= S1.31
+/// A frame of RLP at one end of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RlpSight {
     /// This end sent the frame; if not, this end received it undamaged.

@@ -291,7 +291,8 @@ impl Host {
                 return self.layer.refuse(now, &datagram, reason);
             }
         };
-        let (kind, local) = (arrival.kind, datagram.addresses.dst());
+        let kind = arrival.kind;
+        let local = datagram.addresses.dst();
         let found = self.sockets.find(kind, local, arrival.to_port);
         let is_unchecked = |(app, socket)| self.sockets.is_unchecked(app, socket);
         if !(arrival.intact || found.is_some_and(is_unchecked)) {

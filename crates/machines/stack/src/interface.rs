@@ -129,7 +129,8 @@ impl Interface {
                 Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
             }
         };
-        let (assist, repairs) = (Assist::new(assist), Repairs::new(repairs, name));
+        let assist = Assist::new(assist);
+        let repairs = Repairs::new(repairs, name);
         Self { mtu, classifier, assist, repairs, link, account: InterfaceAccount::new(observe) }
     }
 
@@ -215,7 +216,9 @@ impl Interface {
         let lifetime = frame.class.lifetime;
         frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         note_markable(&mut frame);
-        let (tag, flow, len) = (frame.tag, frame.class.flow, frame.len());
+        let tag = frame.tag;
+        let flow = frame.class.flow;
+        let len = frame.len();
         if len > self.mtu.min(MAX_MTU) {
             return self.account.refused(tag, DropReason::TooBig, len);
         }
@@ -302,7 +305,8 @@ impl Interface {
     fn repeat(&mut self, now: Instant) {
         while let Some(mut frame) = self.assist.poll_repetition() {
             self.account.taken();
-            let (tag, len) = (frame.tag, frame.len());
+            let tag = frame.tag;
+            let len = frame.len();
             self.repairs.protect(now, &mut frame);
             match self.link.take_first(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),

@@ -11,8 +11,8 @@ use crate::rtt::{TickEstimation, TimeoutConfig};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpConfig {
-    /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
     //= S2.12
+    /// The largest segment taken, in bytes of data and options (RFC 9293, section 3.7.1; S2.12).
     pub mss: u16,
     /// The most bytes that may wait to be sent or acknowledged.
     pub send_buffer: BufferSize,
@@ -21,16 +21,16 @@ pub struct TcpConfig {
     /// The most bytes that all connections of an endpoint may hold in both buffers; a host sets it
     /// by [`crate::TcpEndpoint::set_memory`].
     pub memory: usize,
-    /// Timestamps (RFC 7323; S2.2).
     //= S2.2
+    /// Timestamps (RFC 7323; S2.2).
     pub timestamps: bool,
     /// When old duplicates are looked for (RFC 7323, section 5; S2.3, S2.8).
     pub paws: Paws,
-    /// Windows above 65 535 bytes (RFC 7323, section 2; S2.4).
     //= S2.4
+    /// Windows above 65 535 bytes (RFC 7323, section 2; S2.4).
     pub window_scale: bool,
-    /// Selective acknowledgment (RFC 2018, 2883, 6675; S2.5).
     //= S2.5
+    /// Selective acknowledgment (RFC 2018, 2883, 6675; S2.5).
     pub sack: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
@@ -67,17 +67,17 @@ pub struct TcpConfig {
     pub f_rto: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
+    //= S2.46
     /// Fast retransmit on duplicate acknowledgments; off if the link below retransmits and reorders
     /// (S2.46).
-    //= S2.46
     pub fast_retransmit: bool,
     /// Data on the SYN, proved by a cookie; a SYN with a cookie waits for the first data (RFC 7413;
     /// S2.17).
     pub fast_open: bool,
     /// Segments leave at the pace of the congestion window instead of in bursts; BBR always paces.
     pub pacing: bool,
-    /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
     //= S2.47
+    /// Segments that may leave back to back; more leave paced over the round trip (S2.47).
     pub burst: Option<u16>,
     /// Probes of a connection on which nothing is received (RFC 9293, section 3.8.4).
     pub keepalive: Option<Keepalive>,
@@ -168,8 +168,8 @@ impl TcpConfig {
         }
     }
 
-    /// Returns the settings of 4.4BSD's Net/3 without the options of RFC 1323 (RFC 2001; S3.15).
     //= S3.15
+    /// Returns the settings of 4.4BSD's Net/3 without the options of RFC 1323 (RFC 2001; S3.15).
     #[must_use]
     pub fn net3_reno() -> Self {
         Self {
@@ -202,6 +202,7 @@ impl TcpConfig {
         }
     }
 
+    //= S3.15
     /// Returns the settings of NetBSD 1.2, on which paper 003 measured (S3.2, S3.15).
     ///
     /// It differs from Net/3 by its estimate of the round trip, by acknowledging PSH at once, and
@@ -209,7 +210,6 @@ impl TcpConfig {
     /// which its receiver counts to two, so that every third is acknowledged (RFC 2525, 2.13).
     /// Neither the eighth of a segment that Net/3 adds to each step of congestion avoidance, nor
     /// the buffers that both round up to whole segments, is in either set.
-    //= S3.15
     #[must_use]
     pub fn netbsd_1_2() -> Self {
         let old = Self::net3_reno();
@@ -418,9 +418,9 @@ impl From<usize> for BufferSize {
 /// The bytes that each connection may hold regardless of the others.
 pub(crate) const SHARE: usize = 16 << 10;
 
-/// The place of the check against old duplicates (S2.8).
 //= S2.3
 //= S2.8
+/// The place of the check against old duplicates (S2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Paws {
@@ -436,8 +436,8 @@ pub enum Paws {
 /// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPolicy {
-    /// After a number of full-sized segments, or after a delay (RFC 9293, section 3.8.6.3).
     //= S2.10
+    /// After a number of full-sized segments, or after a delay (RFC 9293, section 3.8.6.3).
     EverySegments {
         /// Full-sized segments; 1 acknowledges each.
         segments: u16,
@@ -446,15 +446,15 @@ pub enum AckPolicy {
         /// The delay ends at a multiple of this; zero means exactly.
         tick: Duration,
     },
+    //= S2.10
     /// By time only, as paper 002 modifies it (S2.10); RFC 2525 (2.13) calls it a stretch ACK
     /// violation.
-    //= S2.10
     TimeOnly {
         /// From the first unacknowledged byte to the acknowledgment.
         interval: Duration,
     },
-    /// Every second segment at first, ever more while data flow in order (S2.47).
     //= S2.47
+    /// Every second segment at first, ever more while data flow in order (S2.47).
     ByTraffic {
         /// The most segments for one acknowledgment.
         most: u16,
@@ -505,8 +505,8 @@ impl Default for Keepalive {
 /// The corruption options of paper 004.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Corruption {
-    /// Put a detection option into every data segment sent (S4.1, S4.7).
     //= S4.7
+    /// Put a detection option into every data segment sent (S4.1, S4.7).
     pub detect: bool,
     /// Answer damaged segments whose detection option holds, and follow notifications (S4.8).
     pub notify: bool,
@@ -518,8 +518,8 @@ pub struct Corruption {
     pub packing: Packing,
     /// The option kinds on the wire.
     pub kinds: CorruptionKinds,
-    /// The reaction of the congestion window to a notification (S4.5).
     //= S4.5
+    /// The reaction of the congestion window to a notification (S4.5).
     pub reaction: Reaction,
 }
 

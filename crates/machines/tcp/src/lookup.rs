@@ -59,8 +59,8 @@ pub struct LookupCounts {
     pub compared: u64,
 }
 
-/// Connections by key.
 //= S2.14
+/// Connections by key.
 #[derive(Clone, Debug)]
 pub struct ConnectionTable {
     kind: Lookup,

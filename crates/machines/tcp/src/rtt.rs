@@ -7,8 +7,8 @@ use windfall_base::{Duration, Instant, SmoothedRtt};
 pub struct TimeoutConfig {
     /// Before the first measurement (RFC 6298, 2.1).
     pub initial: Duration,
-    /// Never below this (RFC 6298, 2.4); S3.15 sweeps it.
     //= S3.15
+    /// Never below this (RFC 6298, 2.4); S3.15 sweeps it.
     pub minimum: Duration,
     /// Never above this (RFC 6298, 2.5).
     pub maximum: Duration,
@@ -18,8 +18,8 @@ pub struct TimeoutConfig {
     pub in_ticks: TickEstimation,
 }
 
-/// Ways to estimate the round trip in whole ticks, in fixed point (S3.15).
 //= S3.15
+/// Ways to estimate the round trip in whole ticks, in fixed point (S3.15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TickEstimation {
@@ -75,9 +75,9 @@ impl TimeoutConfig {
     }
 }
 
+//= S3.15
 /// The estimators in whole ticks: three bits of fraction for the mean, two for the variation, of
 /// units of a tick (Net/3) or of a quarter of one (NetBSD).
-//= S3.15
 #[derive(Clone, Debug, Default)]
 struct Ticks {
     smoothed: i64,
@@ -170,9 +170,9 @@ impl RttEstimator {
         self.adds_least = true;
     }
 
+    //= S2.2
     /// Takes a measurement of a segment that was sent once (Karn), out of `expected` measurements
     /// per round trip (RFC 7323, appendix G).
-    //= S2.2
     pub fn sample(&mut self, measured: Duration, expected: u64) {
         self.samples += 1;
         self.backoff = 0;

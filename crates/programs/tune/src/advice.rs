@@ -16,8 +16,8 @@ const ALIKE_AGE: f64 = 0.01;
 /// Modes whose delays differ by less than this share have the same, and the better has lost less.
 const SAME: f64 = 0.02;
 
-/// The advice of section 5.3 of paper 001.
 //= S1.52
+/// The advice of section 5.3 of paper 001.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PaperChoice {
     /// The transport protocol: `tcp`, `udp` or `udplite`.
@@ -27,8 +27,8 @@ pub struct PaperChoice {
 }
 
 impl PaperChoice {
-    /// The row of the paper's table for a class.
     //= S1.52
+    /// The row of the paper's table for a class.
     #[must_use]
     pub const fn of(class: ApplicationClass) -> Self {
         match class {
@@ -76,13 +76,13 @@ pub struct Advice {
 }
 
 impl Advice {
+    //= S1.52
+    //= S1.67
     /// Tries every mode of the link, with every size. `progress` is told before each trial how
     /// many have been made, and of how many.
     ///
     /// # Errors
     /// If the needs make no traffic.
-    //= S1.52
-    //= S1.67
     pub fn of(
         channel: &MeasuredChannel,
         needs: &TrafficNeeds,

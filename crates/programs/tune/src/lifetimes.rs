@@ -30,7 +30,8 @@ impl FromStr for MeasuredLifetimes {
 
     /// Reads `idle=223min,sending=110min`, in any order.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (mut idle, mut sending) = (None, None);
+        let mut idle = None;
+        let mut sending = None;
         for part in text.split(',') {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let place = match key.trim() {
@@ -70,12 +71,12 @@ pub struct CalibratedModel {
 }
 
 impl CalibratedModel {
+    //= S2.25
     /// Fits the model of the first station that has a battery, by the scenario with its traffic
     /// and the same without. The first sixth of each run does not count.
     ///
     /// # Errors
     /// If no station has a battery, or the lifetimes determine no model.
-    //= S2.25
     pub fn fit(
         [idle, sending]: [&Topology; 2],
         lifetimes: MeasuredLifetimes,
@@ -169,7 +170,8 @@ fn work(topology: &Topology, number: usize, seed: Seed) -> Result<(StationUsage,
     };
     let warm = Instant::START + (simulation.end() - Instant::START) / WARM_UP;
     simulation.run(warm, &mut |_| Ok(())).map_err(|error| failed(error.to_string()))?;
-    let (before, bytes) = (usage(&simulation), moved(&simulation));
+    let before = usage(&simulation);
+    let bytes = moved(&simulation);
     simulation.finish();
     Ok((usage(&simulation).since(&before), moved(&simulation) - bytes))
 }

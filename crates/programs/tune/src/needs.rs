@@ -3,8 +3,8 @@
 use serde::Serialize;
 use windfall_base::{Duration, Rate};
 
-/// The traffic of an application, and the losses, delays and damage that it bears.
 //= S1.67
+/// The traffic of an application, and the losses, delays and damage that it bears.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrafficNeeds {
     /// The rate of its data, without headers.
@@ -21,8 +21,8 @@ pub struct TrafficNeeds {
     pub exact: u32,
 }
 
-/// A class of applications of the table in section 5.3 of paper 001.
 //= S1.52
+/// A class of applications of the table in section 5.3 of paper 001.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationClass {

@@ -198,7 +198,8 @@ fn scenario(
     if pace > FASTEST {
         return Err(TuneError::TooFast { rate: needs.rate, size });
     }
-    let (end, stop) = (CALL + seconds + WAIT, CALL + seconds);
+    let end = CALL + seconds + WAIT;
+    let stop = CALL + seconds;
     let interval = 1e9 / pace;
     let mut link = format!("kind = \"{}\"\n{}", channel.link.name(), mode.keys());
     if channel.link == TunedLink::Pipe {
@@ -255,7 +256,9 @@ fn note(datagrams: &mut BTreeMap<u64, Datagram>, event: &NetworkEvent) {
             let Some(tag) = passage.tag else { return };
             if !passage.arrived {
                 let packet = passage.payload.clone();
-                let (arrived, wrong_bits, bits) = (None, 0, 0);
+                let arrived = None;
+                let wrong_bits = 0;
+                let bits = 0;
                 let datagram = Datagram { since: event.at, packet, arrived, wrong_bits, bits };
                 datagrams.insert(tag.0, datagram);
             } else if let Some(datagram) = datagrams.get_mut(&tag.0) {

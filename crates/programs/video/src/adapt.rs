@@ -19,12 +19,12 @@ const PATIENCE: [u32; 2] = [4, 32];
 /// Reports after a change that still tell of what was before it.
 const SETTLING: u32 = 1;
 
+//= S1.57
 /// Chooses one of several rates by the reports of the receiver (RFC 3550, section 6.4).
 ///
 /// Loss above 5 %, a round trip that has grown by more than 0.4 s, and silence lower the rate by a
 /// step, a round trip that has grown by more than 1.2 s by two. Four good reports in a row raise
 /// it; where that was too much, the next trial waits twice as long.
-//= S1.57
 #[derive(Clone, Debug, PartialEq)]
 pub struct EncoderRateControl {
     step: usize,
@@ -109,11 +109,11 @@ pub struct AdaptiveClip<'a> {
 }
 
 impl AdaptiveClip<'_> {
+    //= S1.57
     /// Codes the pictures from one on at a rate, as many as from a key picture to the next.
     ///
     /// # Errors
     /// If ffmpeg or its encoder is missing.
-    //= S1.57
     pub fn encode(&self, first: usize, bit_rate: u32) -> Result<Vec<Vec<u8>>, VideoError> {
         let rest = self.original.get(first..).unwrap_or_default();
         let chunk = &rest[..rest.len().min(self.config.key_interval.max(1) as usize)];

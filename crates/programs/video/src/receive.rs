@@ -84,6 +84,8 @@ pub struct ReceivedVideo {
     seen_first: u32,
 }
 
+//= S1.4
+//= S1.8
 /// Receives one stream until its goodbye, or until nothing more comes, or until `is_stopped` says
 /// so, which is asked many times a second. Of several sources that send at once it is the one of
 /// the most packets; what is no RTP, or of another payload type than the first packet of its
@@ -91,8 +93,6 @@ pub struct ReceivedVideo {
 ///
 /// # Errors
 /// If there is no socket, or it fails, or no picture comes.
-//= S1.4
-//= S1.8
 pub fn receive_video(
     config: &VideoReceiverConfig,
     is_stopped: &mut dyn FnMut() -> bool,

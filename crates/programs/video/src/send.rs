@@ -88,12 +88,12 @@ impl VideoSenderConfig {
     }
 }
 
+//= S1.4
+//= S1.8
 /// Sends each picture of a clip at its time, and reports meanwhile.
 ///
 /// # Errors
 /// If there is no socket, or it fails.
-//= S1.4
-//= S1.8
 pub fn send_video(config: &VideoSenderConfig, clip: &CodedClip) -> Result<SentVideo, VideoError> {
     let mut sender = Sender::new(config)?;
     let places = clip.places();
@@ -120,12 +120,12 @@ pub struct AdaptiveVideo {
     pub highest: u32,
 }
 
+//= S1.57
 /// Sends pictures as [`send_video`] does, which `encode` codes meanwhile: from a picture on and at
 /// a rate, any number of them, the first of which needs no other.
 ///
 /// # Errors
 /// If there is no socket, or it fails, or `encode` does, or it makes no picture.
-//= S1.57
 pub fn send_adaptive(
     config: &VideoSenderConfig,
     video: &AdaptiveVideo,
@@ -226,8 +226,8 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Takes the answers to reports that have come, and notes it if none has for long.
     //= S1.57
+    /// Takes the answers to reports that have come, and notes it if none has for long.
     fn take_answers(&mut self) {
         let mut buffer = [0; 2_048];
         // A receiver that is not there yet is silent.

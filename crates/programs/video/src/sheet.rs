@@ -8,11 +8,11 @@ const INSTANTS: usize = 5;
 /// Quality of its pictures.
 const QUALITY: u8 = 90;
 
+//= S1.35
 /// Draws a row for each clip, with the same instants of all of them, as SVG.
 ///
 /// # Errors
 /// If a picture cannot be drawn.
-//= S1.35
 pub fn clip_sheet(
     title: &str,
     format: VideoFormat,

@@ -107,11 +107,11 @@ pub fn read_blocks(
 }
 
 impl WsimComparison {
+    //= S1.36
     /// Sends a clip over the blocks, and compares what arrives with `reference`, if there is one.
     ///
     /// # Errors
     /// If there is a reference, and ffmpeg is missing or fails.
-    //= S1.36
     pub fn of(
         clip: &CodedClip,
         reference: &[YuvPicture],
@@ -220,9 +220,9 @@ fn digits(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// Sends a clip by both algorithms.
 //= S1.43
 //= S1.44
+/// Sends a clip by both algorithms.
 fn simulate(
     clip: &CodedClip,
     errors: &BlockErrors,

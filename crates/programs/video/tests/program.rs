@@ -42,8 +42,8 @@ fn filter(name: &str, key: &str, files: [&std::path::Path; 2]) -> Vec<f64> {
     text.lines().filter_map(value).collect()
 }
 
-/// S1.35: within the digits that ffmpeg prints.
 //= S1.35
+/// S1.35: within the digits that ffmpeg prints.
 #[test]
 fn psnr_and_ssim_are_those_of_ffmpegs_filters() {
     if !has_ffmpeg() {
@@ -67,10 +67,10 @@ fn psnr_and_ssim_are_those_of_ffmpegs_filters() {
     }
 }
 
-/// S1.3, S1.63: the clip of the project's own at the paper's size fits a line of 9.6 kb/s with its
-/// headers. A packet takes 49 bytes of headers, flags and payload header, a byte ten bits.
 //= S1.3
 //= S1.63
+/// S1.3, S1.63: the clip of the project's own at the paper's size fits a line of 9.6 kb/s with its
+/// headers. A packet takes 49 bytes of headers, flags and payload header, a byte ten bits.
 #[test]
 fn the_talking_head_fits_the_line_with_its_headers() {
     if !has_ffmpeg() {
@@ -92,8 +92,8 @@ fn the_talking_head_fits_the_line_with_its_headers() {
     assert!(quality.mean_psnr().expect("there are pictures") > 30.0);
 }
 
-/// S1.3: the paper's setting, which with its headers is more than the line has.
 //= S1.3
+/// S1.3: the paper's setting, which with its headers is more than the line has.
 #[test]
 fn the_paper_s_setting_has_its_rate() {
     if !has_ffmpeg() {
@@ -111,9 +111,9 @@ fn the_paper_s_setting_has_its_rate() {
     assert!((9_000.0..11_000.0).contains(&rate), "{rate} b/s");
 }
 
-/// S1.2: what is missing is the picture before, and what is damaged is decoded as far as it can be.
 //= S1.1
 //= S1.2
+/// S1.2: what is missing is the picture before, and what is damaged is decoded as far as it can be.
 #[test]
 fn a_clip_keeps_its_pace_without_some_pictures() {
     if !has_ffmpeg() {
@@ -159,8 +159,8 @@ fn what_is_no_video_is_an_error_with_a_reason() {
     assert!(missing.expect_err("it is missing").to_string().contains("No such file"));
 }
 
-/// S1.2: where nothing can be decoded, the clip is grey.
 //= S1.2
+/// S1.2: where nothing can be decoded, the clip is grey.
 #[test]
 fn pictures_without_any_sense_decode_to_grey() {
     if !has_ffmpeg() {

@@ -37,12 +37,12 @@ pub(crate) struct CallPort {
 }
 
 impl CallPorts {
+    //= S0.25
     /// Listens at a port where no other body is expected: of those from that of `address` on that
     /// have not been refused, or of the system's choice if `address` names none.
     ///
     /// # Errors
     /// If the port is taken by another program.
-    //= S0.25
     pub(crate) fn listen(
         &self,
         options: &SapOptions,

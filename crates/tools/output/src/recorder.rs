@@ -424,7 +424,8 @@ fn difference(sent: &Payload, arrived: &Payload) -> String {
     if sent == arrived {
         return String::new();
     }
-    let (sent, arrived) = (sent.to_bytes(), arrived.to_bytes());
+    let sent = sent.to_bytes();
+    let arrived = arrived.to_bytes();
     let bytes = sent.iter().zip(&arrived).map(|(sent, arrived)| sent ^ arrived);
     let bits = bytes.flat_map(|byte| (0..8).map(move |bit| byte & (0x80 >> bit) != 0));
     let inverted: Vec<u32> = (0..).zip(bits).filter(|(_, is)| *is).map(|(at, _)| at).collect();

@@ -170,9 +170,9 @@ pub struct FlowSummary {
 }
 
 impl FlowSummary {
-    /// The account of the flow `name` on `link`; `None` if none of its packets came.
     //= S3.25
     //= S3.30
+    /// The account of the flow `name` on `link`; `None` if none of its packets came.
     #[must_use]
     pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
         let windfall_stack::FlowAccount { account, share, expected, bytes, offered, .. } = flow;

@@ -185,7 +185,8 @@ fn radio_summary(
     let seconds = State::ALL.map(|state| (state.name().into(), airtime.of(state).as_secs_f64()));
     let joules = card.joules(&airtime);
     let ledger = network.ledger(interface);
-    let (sent, received) = (ledger.delivered_bytes, ledger.received_bytes);
+    let sent = ledger.delivered_bytes;
+    let received = ledger.received_bytes;
     Some(RadioSummary {
         seconds: seconds.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect(),
         joules,

@@ -77,8 +77,8 @@ impl Point {
         Self { x, y, spread: None }
     }
 
-    /// The mean of several observations with their range (S3.5); `None` if there are none.
     //= S3.5
+    /// The mean of several observations with their range (S3.5); `None` if there are none.
     #[must_use]
     pub fn of(x: f64, observations: &[f64]) -> Option<Self> {
         let y = crate::statistics::mean(observations)?;

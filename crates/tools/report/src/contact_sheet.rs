@@ -8,8 +8,8 @@ const GAP: f64 = 8.0;
 const LABELS: (f64, f64) = (150.0, 26.0);
 const STYLE: &str = r##"font-size="12" fill="#222222""##;
 
-/// Rows of pictures of one size: a row for each clip, a column for each instant.
 //= S1.35
+/// Rows of pictures of one size: a row for each clip, a column for each instant.
 #[derive(Clone, Debug)]
 pub struct ContactSheet<'a> {
     /// The title of the drawing.
@@ -26,8 +26,10 @@ impl ContactSheet<'_> {
     /// Draws the sheet.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let (width, height) = (self.size.0 + GAP, self.size.1 + GAP);
-        let (left, top) = (LABELS.0, 2.0 * LABELS.1);
+        let width = self.size.0 + GAP;
+        let height = self.size.1 + GAP;
+        let left = LABELS.0;
+        let top = 2.0 * LABELS.1;
         let across = left + width * self.columns.len() as f64;
         let mut svg = Svg::new(across, top + height * self.rows.len() as f64, self.title);
         svg.text((GAP, LABELS.1 - GAP), Anchor::Start, STYLE, self.title);

@@ -117,7 +117,8 @@ impl Estimate {
             .collect();
         ratios.sort_by(f64::total_cmp);
         let tail = (RESAMPLES as f64 * (1.0 - CONFIDENCE) / 2.0) as usize;
-        let (low, high) = (ratios[tail], ratios[RESAMPLES - 1 - tail]);
+        let low = ratios[tail];
+        let high = ratios[RESAMPLES - 1 - tail];
         // Infinity by infinity has no value.
         let low = if low.is_nan() { 0.0 } else { low };
         let high = if high.is_nan() { f64::INFINITY } else { high };

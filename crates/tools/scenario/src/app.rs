@@ -294,7 +294,8 @@ impl App {
     /// An application of this kind on the station `name` without any other setting.
     #[must_use]
     pub fn new(kind: AppKind, name: &str) -> Self {
-        let (kind, station) = (toml::Spanned::new(0..0, kind), name.to_owned());
+        let kind = toml::Spanned::new(0..0, kind);
+        let station = name.to_owned();
         Self { kind, station: toml::Spanned::new(0..0, station), ..Self::unset() }
     }
 }

@@ -105,7 +105,8 @@ fn of_app(
     check_pace(app)?;
     let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
-    let (stop, count) = (at(app.stop.as_ref()), app.count.value());
+    let stop = at(app.stop.as_ref());
+    let count = app.count.value();
     let to = SocketAddr::new(address(app, station, stations, places)?, port(app));
     let config = match kind(app) {
         AppKind::Sink => {

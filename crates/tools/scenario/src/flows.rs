@@ -205,11 +205,11 @@ pub(crate) struct Capacity<'a> {
     pub(crate) taken: f64,
 }
 
+//= S3.33
+//= S3.37
 /// The rules and shares of the flows of `scenario` on a link of this capacity.
 ///
 /// The flow of place *i* has the number *i* + 1.
-//= S3.33
-//= S3.37
 pub(crate) fn admit(
     flows: &[Flow],
     capacity: &Capacity<'_>,
@@ -220,13 +220,15 @@ pub(crate) fn admit(
         return Err(Fault::at(flow.name.span(), message));
     }
     let mut admission = Admission::new(overcommit).without(capacity.taken);
-    let (mut rules, mut shares) = (Vec::new(), Vec::new());
+    let mut rules = Vec::new();
+    let mut shares = Vec::new();
     for (flow, number) in flows.iter().zip(1..=u16::MAX) {
         let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
             let name = flow.name.get_ref();
             Fault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
         })?;
-        let (power_factor, reserve) = (flow.power(), flow.reserve.value());
+        let power_factor = flow.power();
+        let reserve = flow.reserve.value();
         let share = FlowConfig { weight, power_factor, reserved: reserve.is_some() };
         rules.push(flow.rule(FlowId(number)));
         shares.push(ScheduledFlow { flow: FlowId(number), share, reserve });
@@ -257,9 +259,9 @@ impl Flow {
     }
 }
 
+//= S3.46
 /// The share of a link that its reserved flows can take at worst, with what else takes some of it,
 /// if that is more than all.
-//= S3.46
 pub(crate) fn overcommitment(flows: &[ScheduledFlow], taken: f64) -> Option<f64> {
     let reserved = flows.iter().map(|flow| flow.share).filter(|share| share.reserved);
     let worst: f64 = reserved.map(|share| share.weight * share.power_factor).sum();

@@ -22,7 +22,8 @@ impl Scenario {
             !links.any(|(place, link)| {
                 Side::BOTH.into_iter().any(|side| {
                     let said = change.of_side(side);
-                    let (from, until) = (*change.at.get_ref(), self.undone(change, link, side));
+                    let from = *change.at.get_ref();
+                    let until = self.undone(change, link, side);
                     let holds = |at: &Instant| {
                         let since = *at - Instant::START;
                         from <= since && until.is_none_or(|until| since < until)

@@ -215,7 +215,8 @@ pub(crate) fn path(
         }
         (None, None) => Line::Instant,
     };
-    let (slots, jitter) = (value_if_set(&direction.slots), value_if_set(&direction.jitter));
+    let slots = value_if_set(&direction.slots);
+    let jitter = value_if_set(&direction.jitter);
     let slot = tabled(slots, &direction.slots_table, files, Slotting::with_table)?;
     let jitter = tabled(jitter, &direction.jitter_table, files, Jitter::with_table)?;
     Ok(PathConfig {

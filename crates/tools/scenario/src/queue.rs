@@ -13,7 +13,8 @@ use windfall_settings::text::ConstText;
 /// The names of the disciplines, `last` before the last of them.
 const fn disciplines(last: &str) -> ConstText<256> {
     let all = Discipline::BUILT_IN;
-    let (mut text, mut at) = (ConstText::EMPTY, 0);
+    let mut text = ConstText::EMPTY;
+    let mut at = 0;
     while at < all.len() {
         text = text.with_item((at, all.len()), all[at].name, last);
         at += 1;
@@ -24,7 +25,8 @@ const fn disciplines(last: &str) -> ConstText<256> {
 /// The names of what keeps a queue short, from number `first` on, `last` before the last of them.
 const fn managements(first: usize, last: &str) -> ConstText<256> {
     let all = Management::ALL;
-    let (mut text, mut at) = (ConstText::EMPTY, first);
+    let mut text = ConstText::EMPTY;
+    let mut at = first;
     while at < all.len() {
         text = text.with_item((at - first, all.len() - first), all[at].name(), last);
         at += 1;
@@ -193,7 +195,8 @@ impl Queue {
     /// Says why its mark has no place beside what keeps it short, if it has none.
     pub(crate) fn mark_beside_control(&self) -> Option<String> {
         let management = self.management.filter(|it| it.target().is_some());
-        let (mark, name) = (self.mark?, management?.name());
+        let mark = self.mark?;
+        let name = management?.name();
         Some(format!("{name} marks by itself: remove mark:{mark}, or remove {name}"))
     }
 

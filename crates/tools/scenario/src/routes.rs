@@ -258,7 +258,8 @@ pub(crate) fn path(
     from: usize,
     destination: IpAddr,
 ) -> Option<Vec<(usize, usize)>> {
-    let (mut path, mut station) = (Vec::new(), from);
+    let mut path = Vec::new();
+    let mut station = from;
     // No packet takes more hops than this.
     while path.len() <= usize::from(u8::MAX) {
         let plan = &stations[station];

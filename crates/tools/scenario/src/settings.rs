@@ -482,7 +482,8 @@ fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
     let DeValue::Table(table) = node.get_ref() else { return Err(unlike(node, "a table")) };
     let mut keys = Vec::new();
     let required = T::add_keys(&mut keys);
-    let (mut object, mut seen) = (T::unset(), Vec::new());
+    let mut object = T::unset();
+    let mut seen = Vec::new();
     for (name, value) in table {
         let key = keys.iter().copied().find(|key| *key == *name.get_ref()).ok_or_else(|| {
             let (keys, name, span) = (keys.join("`, `"), name.get_ref(), name.span());
@@ -544,7 +545,8 @@ pub(crate) const fn joined<T: Settings, const N: usize>(
     parts: [&[Setting<T>]; 3],
 ) -> [Setting<T>; N] {
     let mut rows = [parts[0][0]; N];
-    let (mut part, mut count) = (0, 0);
+    let mut part = 0;
+    let mut count = 0;
     while part < parts.len() {
         let mut at = 0;
         while at < parts[part].len() {

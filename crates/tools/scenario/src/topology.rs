@@ -282,7 +282,8 @@ impl Scenario {
             let addresses = interfaces.filter_map(|interface| interface.addresses.as_ref());
             addresses.flat_map(Spanned::get_ref).find(|it| it.get_ref().address == address)
         });
-        let (first, second) = (&stations[first].name, &stations[second].name);
+        let first = &stations[first].name;
+        let second = &stations[second].name;
         let message =
             format!("{second} has the address {address}, which is {first}'s: choose another");
         match named {
@@ -369,8 +370,8 @@ fn seen_from(
     }
 }
 
-/// The interfaces whose reserved flows can take more than all of a link at worst, with the share.
 //= S3.46
+/// The interfaces whose reserved flows can take more than all of a link at worst, with the share.
 fn overcommitted(scenario: &Scenario, links: &[LinkConfig]) -> Vec<(String, f64)> {
     let links = links.iter().zip(scenario.links.iter().map(links::wavelan::polling));
     let ends = links.flat_map(|(link, taken)| link.ends.iter().map(move |end| (link, taken, end)));

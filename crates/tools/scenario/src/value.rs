@@ -450,7 +450,8 @@ impl<const N: usize> Value for [f64; N] {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         let numbers: Vec<f64> = document::by_serde(node)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
-            let (number, range) = (abbreviated(number.to_string()), range_in_lists());
+            let number = abbreviated(number.to_string());
+            let range = range_in_lists();
             let message = format_args!("{number} is out of range: use numbers {range}");
             return Err(FormError::new(message));
         }

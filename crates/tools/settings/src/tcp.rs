@@ -179,10 +179,13 @@ impl FromStr for TcpSettings {
                 }
                 continue;
             };
-            let (name, value) = (name.trim(), value.trim());
+            let name = name.trim();
+            let value = value.trim();
             let setting = find_setting(name)?;
             if !setting.set(&mut settings.config, value) {
-                let (name, value, legal) = (setting.name, value.to_owned(), setting.legal());
+                let name = setting.name;
+                let value = value.to_owned();
+                let legal = setting.legal();
                 return Err(TcpSettingsError::Value { name, value, legal });
             }
         }

@@ -58,7 +58,8 @@ mod tests {
     fn names_of_a_table_become_a_sentence() {
         const NAMES: [&str; 3] = ["a", "bc", "ü"];
         const TEXT: ConstText<32> = {
-            let (mut text, mut at) = (ConstText::EMPTY.with("use "), 0);
+            let mut text = ConstText::EMPTY.with("use ");
+            let mut at = 0;
             while at < NAMES.len() {
                 text = text.with_item((at, NAMES.len()), NAMES[at], " or ");
                 at += 1;

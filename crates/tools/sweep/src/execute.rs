@@ -67,14 +67,18 @@ pub fn execute(
         distinct.into_iter().filter(|it| store.get(it).is_none()).collect();
     let kept = all - missing.len();
     (execution.progress)(SweepProgress { done: kept, all });
-    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
     let mut failures = Vec::new();
     let simulate = execution.run;
     let written = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let mut started = 0;
         for _ in 0..execution.jobs.get().min(missing.len()) {
-            let (sender, next, stopped, missing) = (sender.clone(), &next, &stopped, &missing);
+            let sender = sender.clone();
+            let next = &next;
+            let stopped = &stopped;
+            let missing = &missing;
             let work = move || {
                 while !stopped.load(Ordering::Relaxed) {
                     let place = next.fetch_add(1, Ordering::Relaxed);

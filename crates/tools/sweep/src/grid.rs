@@ -161,7 +161,8 @@ fn point(
 /// A later key may refine an earlier one, as `tcp.mss` does `tcp`, which then still has an effect.
 fn check_effects(scenario: &Scenario, variations: &[Variation]) -> Result<(), SweepError> {
     for (place, variation) in variations.iter().enumerate() {
-        let (earlier, later) = (&variations[..place], &variations[place + 1..]);
+        let earlier = &variations[..place];
+        let later = &variations[place + 1..];
         let before = with_first_values(scenario, earlier)?;
         if let Some(by) = hidden_by(&before, variation, later)? {
             let [hidden, by] = [variation, by].map(|it| it.key.text().to_owned());
@@ -212,7 +213,8 @@ fn are_same_after(
     variations: &[Variation],
     [one, other]: [&Scenario; 2],
 ) -> Result<bool, SweepError> {
-    let (one, other) = (with_first_values(one, variations)?, with_first_values(other, variations)?);
+    let one = with_first_values(one, variations)?;
+    let other = with_first_values(other, variations)?;
     Ok(is_same(&one, &other))
 }
 

@@ -34,7 +34,8 @@ pub fn simulate(
     if !ran.map_err(|error| error.to_string())? {
         return Err("it was stopped".to_owned());
     }
-    let (network, now) = (simulation.network(), simulation.now());
+    let network = simulation.network();
+    let now = simulation.now();
     Ok(measures_of(&windfall_output::totals::of_simulation(network, topology, seed, "", now)))
 }
 

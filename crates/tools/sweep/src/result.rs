@@ -150,7 +150,9 @@ impl<'a> SweepResult<'a> {
                 .iter()
                 .map(|(name, PointMeasure { estimate: it })| {
                     // An interval of one run has no ends.
-                    let (mean, low, high) = (it.value, it.low, it.high);
+                    let mean = it.value;
+                    let low = it.low;
+                    let high = it.high;
                     let runs = it.runs;
                     let members = json!({ "runs": runs, "mean": mean, "low": low, "high": high });
                     (name.clone(), members)
@@ -283,7 +285,8 @@ impl<'a> SweepResult<'a> {
     /// with all measures. No error: what is counted only where it happens may not have happened.
     #[must_use]
     pub fn remarks(&self, patterns: &[String], known: &Path) -> Vec<String> {
-        let (names, known) = (self.names(), known.display());
+        let names = self.names();
+        let known = known.display();
         let unmatched = |it: &str| format!("--chart {it}: no run has such a measure: see {known}");
         let mut remarks: Vec<_> = self.unmatched(patterns).into_iter().map(unmatched).collect();
         let is_of_app = |name: &&str| name.starts_with("applications.");

@@ -34,14 +34,15 @@ pub struct ByteComparison {
 }
 
 impl ByteComparison {
+    //= S1.33
     /// Compares the bytes of the two sides. Where they differ they are aligned again at the nearest
     /// place behind which most bytes agree: a byte is taken as damaged where that suffices, and
     /// else as missing or inserted. What cannot be aligned any more is missing, and inserted.
-    //= S1.33
     #[must_use]
     pub fn of(sent: &[u8], received: &[u8]) -> Self {
         let mut found = Self { sent: sent.len(), received: received.len(), ..Self::default() };
-        let (mut at, mut there) = (0, 0);
+        let mut at = 0;
+        let mut there = 0;
         let mut run = 0;
         while at < sent.len() || there < received.len() {
             let same = sent[at..].iter().zip(&received[there..]).take_while(|(a, b)| a == b);
@@ -85,7 +86,9 @@ impl ByteComparison {
     #[must_use]
     pub fn to_text(&self) -> String {
         let Self { sent, received, intact, damaged, bit_errors, missing, gaps, .. } = *self;
-        let (inserted, longest, rate) = (self.inserted, self.longest_intact, self.bit_error_rate());
+        let inserted = self.inserted;
+        let longest = self.longest_intact;
+        let rate = self.bit_error_rate();
         format!(
             "{sent} bytes sent, {received} received\n\
              {intact:>9} intact, at most {longest} in a row\n\

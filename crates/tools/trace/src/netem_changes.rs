@@ -147,10 +147,8 @@ impl Steps {
             }
             Config::NormalizedDelayPerPacketConfig(packets) => {
                 let of = |time: Option<Time>, or| time.map_or(or, |time| time.0);
-                let (mean, deviation) = (
-                    of(packets.mean, Duration::from_millis(10)),
-                    of(packets.std_dev, Duration::ZERO),
-                );
+                let mean = of(packets.mean, Duration::from_millis(10));
+                let deviation = of(packets.std_dev, Duration::ZERO);
                 if packets.upper_bound.is_some()
                     || !of(packets.lower_bound, Duration::ZERO).is_zero()
                 {
@@ -163,7 +161,8 @@ impl Steps {
             }
             Config::UniformDelayPerPacketConfig(packets) => {
                 let of = |time: Option<Time>| time.map_or(Duration::ZERO, |time| time.0);
-                let (low, high) = (of(packets.lower_bound), of(packets.upper_bound));
+                let low = of(packets.lower_bound);
+                let high = of(packets.upper_bound);
                 if high < low {
                     return Err("upper_bound lies below lower_bound".to_owned());
                 }

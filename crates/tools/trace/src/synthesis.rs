@@ -34,7 +34,8 @@ pub fn synthesize_frames(
     let config = AirConfig { exposure: Exposure::default(), ..config.clone() };
     let mut air = Air::new(&config, seed, DIRECTION);
     let frame = frame(length as usize);
-    let (facts, time) = (FrameFacts::of(&frame), (Instant::START, Instant::START));
+    let facts = FrameFacts::of(&frame);
+    let time = (Instant::START, Instant::START);
     let header =
         TraceHeader { seed: Some(seed), workload: workload.to_owned(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, config.exposure);

@@ -38,7 +38,8 @@ impl FromStr for Column {
                 (name, factor.ok_or_else(|| bad("the factor is a number above 0, as in rtt*0.5"))?)
             }
         };
-        let (name, unit) = (name.trim().to_owned(), unit.trim().to_owned());
+        let name = name.trim().to_owned();
+        let unit = unit.trim().to_owned();
         if name.is_empty() {
             return Err(bad("it names no column"));
         }
@@ -213,12 +214,15 @@ impl TableChanges {
         layout: &Layout,
     ) -> Result<(Vec<Row>, Vec<String>), MeasurementError> {
         let mut rows = Vec::<Row>::new();
-        let (mut timeless, mut displaced) = (0_usize, 0_usize);
+        let mut timeless = 0_usize;
+        let mut displaced = 0_usize;
         // Times without a date begin again at midnight.
-        let (mut latest, mut days) = (None::<i128>, 0);
-        let (mut first, mut start) = (None::<Moment>, None::<i128>);
+        let mut latest = None::<i128>;
+        let mut days = 0;
+        let mut first = None::<Moment>;
+        let mut start = None::<i128>;
         for (line, cells) in layout.rows(text) {
-            let (line, cells) = (line, cells?);
+            let cells = cells?;
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
             let [time, settings, filters] = self.places(layout);
             let mut conditions = self.filters.iter().zip(filters);
@@ -286,7 +290,8 @@ impl TableChanges {
 
     /// The places of the time, of the settings and of the filters among the columns.
     fn places(&self, layout: &Layout) -> [Vec<usize>; 3] {
-        let (settings, filters) = (self.assignments.len(), self.filters.len());
+        let settings = self.assignments.len();
+        let filters = self.filters.len();
         let of = |range: core::ops::Range<usize>| layout.places[range].to_vec();
         [of(0..1), of(1..1 + settings), of(1 + settings..1 + settings + filters)]
     }

@@ -102,7 +102,8 @@ fn the_camera_of_the_example_is_seen_by_its_code() {
         let outcome = run(text, 1);
         outcome.ledger(UPLINK).delivered as f64 / outcome.ledger(UPLINK).entered as f64
     };
-    let (coded, alone) = (arrived(EXAMPLE), arrived(&EXAMPLE.replace("fec = \"8/12\"", "")));
+    let coded = arrived(EXAMPLE);
+    let alone = arrived(&EXAMPLE.replace("fec = \"8/12\"", ""));
     assert!(coded > 0.9 && alone < 0.35, "{coded} instead of {alone}");
 }
 
@@ -144,7 +145,9 @@ fn packet(number: u32, to: Ipv4Addr) -> Vec<u8> {
 fn carry(text: &str, (to, step): (Ipv4Addr, Duration), seed: u64) -> Arrivals {
     let network = Network::build(&topology(text).network, Seed(seed));
     let mut network = network.expect("a network");
-    let (mut arrivals, mut sent, mut now) = (Vec::new(), 0, Instant::START);
+    let mut arrivals = Vec::new();
+    let mut sent = 0;
+    let mut now = Instant::START;
     let due = |number: u32| Instant::START + step * u64::from(number);
     loop {
         while sent < 1_000 && due(sent) <= now {
@@ -254,7 +257,8 @@ fn applications_reach_every_station_of_a_group() {
                     .map(|at| outcome.report_at("sink", at)["received"])
                     .fold(f64::INFINITY, f64::min)
             };
-            let (alone, coded) = (received(""), received("fec = \"4/8\""));
+            let alone = received("");
+            let coded = received("fec = \"4/8\"");
             let expected = if names.len() == 2 { 800.0 } else { 1000.0 };
             // Four standard deviations of 1000 packets of which a fifth is lost. With the code 7 of
             // them stay lost, each if four of the seven frames beside it are lost too.

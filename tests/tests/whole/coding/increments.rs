@@ -202,7 +202,8 @@ fn whole() {
         };
         let [copies, combined, parity, both] =
             means.map(|it| format!("{}, {}", text(it.bytes), text(it.attempts)));
-        let (of_copies, of_combined) = (ratio(cell, 2, 0), ratio(cell, 3, 1));
+        let of_copies = ratio(cell, 2, 0);
+        let of_combined = ratio(cell, 3, 1);
         let _ = writeln!(
             table,
             "| {name} | {share} | {copies} | {combined} | {parity} | {of_copies} | {both} | \

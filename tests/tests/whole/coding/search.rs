@@ -62,7 +62,8 @@ fn drawn(number: u64) -> Channel {
     let (mut seconds, link) = if number.is_multiple_of(2) {
         (20, "kind = \"wavelan\"".to_owned())
     } else {
-        let (rate, delay) = (power(1.0, 20.0), power(0.1, 30.0));
+        let rate = power(1.0, 20.0);
+        let delay = power(0.1, 30.0);
         (4, format!("rate = \"{rate:.1}Mbps\"\ndelay = \"{delay:.1}ms\""))
     };
     let mut has_spells = false;
@@ -72,28 +73,36 @@ fn drawn(number: u64) -> Channel {
         2 => format!("gemodel = \"{:.0}% {:.0}%\"", uniform(1.0, 50.0), uniform(5.0, 80.0)),
         3 => {
             // Up to nine of ten bits lie in bad spells, of up to half a million bits.
-            let (share, ends) = (uniform(0.05, 0.9), power(2e-6, 1e-2));
+            let share = uniform(0.05, 0.9);
+            let ends = power(2e-6, 1e-2);
             let begins = ends * share / (1.0 - share);
             has_spells = begins.min(ends) < 1e-4;
             if has_spells {
                 seconds *= 5;
             }
-            let (bad, good) = (power(3e-3, 0.5), either(power(1e-6, 3e-4)));
+            let bad = power(3e-3, 0.5);
+            let good = either(power(1e-6, 3e-4));
             format!("bit-gemodel = \"{begins:.1e} {ends:.1e} {bad:.2e} {good:.1e}\"")
         }
         4 => {
-            let (share, len, rate) = (uniform(5.0, 100.0), power(64.0, 12e3), power(0.5, 50.0));
+            let share = uniform(5.0, 100.0);
+            let len = power(64.0, 12e3);
+            let rate = power(0.5, 50.0);
             format!("window = \"{share:.0}% {len:.0} {rate:.2}%\"")
         }
         // Whole frames that strong parity mends, or that are sent again.
         5 => {
-            let (share, len) = (uniform(10.0, 90.0), uniform(6e3, 12e3));
+            let share = uniform(10.0, 90.0);
+            let len = uniform(6e3, 12e3);
             format!("window = \"{share:.0}% {len:.0} {:.2}%\"", uniform(2.0, 6.0))
         }
         6 => format!("truncate = \"{:.0}%\"", uniform(5.0, 95.0)),
         _ => {
-            let (share, len, rate) = (uniform(5.0, 80.0), power(256.0, 12e3), power(1.0, 50.0));
-            let (ber, cut) = (power(1e-6, 3e-3), either(uniform(1.0, 40.0)));
+            let share = uniform(5.0, 80.0);
+            let len = power(256.0, 12e3);
+            let rate = power(1.0, 50.0);
+            let ber = power(1e-6, 3e-3);
+            let cut = either(uniform(1.0, 40.0));
             format!(
                 "window = \"{share:.0}% {len:.0} {rate:.1}%\"\nber = {ber:.1e}\n\
                  truncate = \"{cut:.0}%\""

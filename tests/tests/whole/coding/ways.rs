@@ -64,7 +64,8 @@ impl Errors {
         match self {
             Self::Each(rate) => stretch(0, bits, rate, draw),
             Self::Chain(p, r, bad) => {
-                let (mut at, mut is_bad) = (0, draw.unit() < p / (p + r));
+                let mut at = 0;
+                let mut is_bad = draw.unit() < p / (p + r);
                 while at < bits {
                     let end = (at + 1 + gap(if is_bad { r } else { p }, draw)).min(bits);
                     if is_bad {
@@ -122,7 +123,8 @@ fn follow(steps: &[usize], first: &[bool], errors: Errors, draw: &mut Stream) ->
         !is_right.contains(&false)
     };
     let data = by_block(first);
-    let (mut wrong_parity, mut before) = ([0; BLOCKS], 0);
+    let mut wrong_parity = [0; BLOCKS];
+    let mut before = 0;
     for step in steps {
         cost.bytes += (BLOCKS * (step - before) + AROUND[1]) as f64;
         cost.frames += 1.0;

@@ -48,7 +48,8 @@ fn bianchi(stations: i32, timing: Timing, times: &Times) -> f64 {
         2.0 * doubled / (doubled * (window + 1.0) + p * window * (1.0 - (2.0 * p).powi(stages)))
     };
     // The probability of a collision falls where the line of attempts crosses it.
-    let (mut low, mut high) = (0.0, 0.999);
+    let mut low = 0.0;
+    let mut high = 0.999;
     for _ in 0..60 {
         let p = f64::midpoint(low, high);
         let collides = 1.0 - (1.0 - attempts(p)).powi(stations - 1);
@@ -77,7 +78,8 @@ fn refined(stations: usize, timing: Timing, times: &Times, limit: u32, exchanges
     // Slots that each station has left, and since when they count.
     let mut left: Vec<u64> = (0..stations).map(|_| draw.below(window(0))).collect();
     let mut from = vec![times.difs; stations];
-    let (mut now, mut arrived) = (0.0, 0_u64);
+    let mut now = 0.0;
+    let mut arrived = 0_u64;
     for _ in 0..exchanges {
         let begins = |station: usize| from[station] + left[station] as f64 * times.slot;
         let first = (0..stations).map(begins).fold(f64::INFINITY, f64::min);

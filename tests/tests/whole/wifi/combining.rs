@@ -66,7 +66,8 @@ fn effort((parity, rate, path, _): Channel, combine: bool, seed: u64) -> Effort 
     let outcome = run(&pair(SECONDS, &link, spray), seed);
     let ledger = outcome.ledger(UPLINK);
     let acks = outcome.ledger(ElementId(1)).control_frames;
-    let (frames, delivered) = (ledger.packets.frames as f64, ledger.delivered as f64);
+    let frames = ledger.packets.frames as f64;
+    let delivered = ledger.delivered as f64;
     let sent = ledger.packets.frame_bytes as f64;
     Effort {
         bytes: (sent + acks as f64 * 16.0) / ledger.delivered_bytes as f64,

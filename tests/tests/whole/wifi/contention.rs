@@ -9,10 +9,12 @@ fn scenario(seed: u64, observe: bool) -> String {
     let count = 3 + stream.below(10);
     // From a room, where signals arrive at one instant, to a field with hidden stations.
     let metres = [6, 60, 200][seed as usize % 3];
-    let (mut text, mut apps) = ("format = 1\nduration = \"1s\"\n".to_owned(), String::new());
+    let mut text = "format = 1\nduration = \"1s\"\n".to_owned();
+    let mut apps = String::new();
     let mut names = Vec::new();
     for station in 0..count {
-        let (x, y) = (stream.below(metres * 10) as f64 / 10.0, stream.below(metres) as f64);
+        let x = stream.below(metres * 10) as f64 / 10.0;
+        let y = stream.below(metres) as f64;
         text += &format!("[[station]]\nname = \"s{station}\"\nradio.position = [{x:.1}, {y:.1}]\n");
         names.push(format!("\"s{station}\""));
         let to = (station + 1 + stream.below(count - 1)) % count;
@@ -51,7 +53,8 @@ fn outcome(seed: u64, observe: bool) -> Vec<String> {
 #[test]
 fn a_station_that_lends_its_contention_does_what_it_does_when_it_is_told_everything() {
     for seed in 0..12 {
-        let (told, lent) = (outcome(seed, true), outcome(seed, false));
+        let told = outcome(seed, true);
+        let lent = outcome(seed, false);
         for (told, lent) in told.iter().zip(&lent) {
             assert_eq!(told, lent, "seed {seed}");
         }

@@ -147,7 +147,8 @@ fn the_classes_of_section_6_5_hold_up_to_their_error_rates() {
     assert!((kept[0] - 1.0).abs() < 0.03, "voice {}", kept[0]);
     let due = 1.5 * (1.0 - errors[1]);
     assert!((kept[1] / due - 1.0).abs() < 0.04, "video {}, not {due}", kept[1]);
-    let (got, due) = (far.bytes as f64 / near.bytes as f64, 1.2 * (1.0 - errors[2]));
+    let got = far.bytes as f64 / near.bytes as f64;
+    let due = 1.2 * (1.0 - errors[2]);
     assert!((got / due - 1.0).abs() < 0.04, "best effort {got}, not {due}");
 }
 
@@ -217,7 +218,8 @@ fn audio_and_video_keep_their_reservations_and_two_files_bear_the_errors_alike()
         };
         times[flow].windows(51).map(due).fold(f64::INFINITY, f64::min)
     };
-    let (audio, video) = (least(0, 0.01), least(1, 0.44));
+    let audio = least(0, 0.01);
+    let video = least(1, 0.44);
     let files = [2, 3].map(|flow| accounts[flow].bytes as f64);
     println!("errors {errors:.3?}; least window: audio {audio:.3}, video {video:.3}; {files:?}");
     assert!(errors.iter().all(|error| (0.2..0.4).contains(error)), "{errors:?}");

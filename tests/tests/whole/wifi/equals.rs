@@ -24,7 +24,8 @@ fn scenario((kind, rate, rts): Kind, reversed: bool, seconds: u64) -> String {
         "format = 1\nduration = \"{seconds}s\"\n\
          [[station]]\nname = \"r\"\nradio.position = [0, 0]\n"
     );
-    let (mut names, mut apps) = ("\"r\"".to_owned(), String::new());
+    let mut names = "\"r\"".to_owned();
+    let mut apps = String::new();
     for place in 0..SENDERS {
         let sender = if reversed { LAST - place } else { place };
         // All within 30 m of each other, so that delays are alike; no two at the same distance.
@@ -80,7 +81,8 @@ fn equal_stations_share_the_radio_equally_in_whichever_order_they_stand() {
     // On request three seeds of 20 s for each kind and order, each of which has to be fair.
     let thorough = std::env::var_os("WINDFALL_TEST_FAIRNESS").is_some();
     let (seconds, seeds) = if thorough { (20, 3) } else { (5, 3) };
-    let (mut all, mut variance) = ([Vec::new(), Vec::new()], 0.0);
+    let mut all = [Vec::new(), Vec::new()];
+    let mut variance = 0.0;
     for (kind, first) in KINDS.into_iter().zip((0..).step_by(10)) {
         for (reversed, all) in [false, true].into_iter().zip(&mut all) {
             let runs: Vec<_> =

@@ -235,7 +235,8 @@ fn walk(mut scenario: Scenario) -> Vec<(Instant, MediumEvent)> {
     scenario.apps = vec![app];
     let mut simulation = simulation(&scenario);
     simulation.network_mut().record(Recording { events: true, packets: false });
-    let (mut events, end) = (Vec::new(), simulation.end());
+    let mut events = Vec::new();
+    let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
         if let EventKind::Medium(fate) = &event.what
             && fate.from == Port(0)

@@ -23,7 +23,8 @@ fn arrivals<const FLOWS: usize>(scenario: &Scenario) -> Vec<[f64; FLOWS]> {
 /// that arrives.
 pub(super) fn for_each_arrival(simulation: &mut Simulation, mut tell: impl FnMut(usize, Instant)) {
     simulation.network_mut().record(Recording { events: true, packets: false });
-    let (mut of_tag, end) = (BTreeMap::new(), simulation.end());
+    let mut of_tag = BTreeMap::new();
+    let end = simulation.end();
     let _ = simulation.run(end, &mut |event| {
         let EventKind::Packet(PacketEvent { tag, kind }) = &event.what else { return Ok(()) };
         match kind {

@@ -76,7 +76,8 @@ fn a_walker_changes_to_the_access_point_that_it_comes_nearer_to() {
     };
     // The west sends nothing on to the east, which is no member of its own.
     assert_eq!(seen(5), 0);
-    let (before, after) = (seen(14), seen(20));
+    let before = seen(14);
+    let after = seen(20);
     assert!(before > 0, "it never came to the east");
     let of_last_six_seconds = after - before;
     assert!((590..=600).contains(&of_last_six_seconds), "{of_last_six_seconds} of 600");

@@ -85,7 +85,8 @@ fn goodput_is_that_of_ns3() {
 fn scenario(row: &Row, seconds: u64) -> String {
     let kind = if row.rate.is_ofdm() { "wifi-g" } else { "wifi-b" };
     let mut text = format!("format = 1\nduration = \"{seconds}s\"\n[[station]]\nname = \"r\"\n");
-    let (mut names, mut apps) = ("\"r\"".to_owned(), String::new());
+    let mut names = "\"r\"".to_owned();
+    let mut apps = String::new();
     for sender in 0..row.senders {
         text += &format!("[[station]]\nname = \"s{sender}\"\n");
         names += &format!(", \"s{sender}\"");
@@ -163,7 +164,9 @@ fn goodput_falls_at_the_strength_at_which_it_does_in_ns3() {
             cell.run(Duration::from_secs(4)).total_mbps()
         };
         // The curves are steep: what ns-3 has lies between a third of a decibel more and less.
-        let (worse, same, better) = (at(0.3), at(0.0), at(-0.3));
+        let worse = at(0.3);
+        let same = at(0.0);
+        let better = at(-0.3);
         println!(
             "{rate} at {path_loss} dB: {same:.3} Mb/s, ns-3 {mbps:.3} ({worse:.3} to {better:.3})"
         );

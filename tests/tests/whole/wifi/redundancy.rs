@@ -59,9 +59,11 @@ struct Effort {
 
 fn effort((rate, decibels, fades, _): Row, scheme: Repetition, blocks: u64, seed: u64) -> Effort {
     let mut chain = Chain::new(rate).expect("a rate of OFDM");
-    let (mut data, mut noise) = (Stream::new(Seed(seed), "data"), Stream::new(Seed(seed), "noise"));
+    let mut data = Stream::new(Seed(seed), "data");
+    let mut noise = Stream::new(Seed(seed), "noise");
     let fading = Stream::new(Seed(seed), "fading");
-    let (mut sent, mut attempts) = (0.0, 0);
+    let mut sent = 0.0;
+    let mut attempts = 0;
     let per_symbol = f64::from(rate.bits_per_symbol().expect("OFDM"));
     let coded = 48.0 * chain.constellation().bits() as f64;
     for block in 0..blocks {

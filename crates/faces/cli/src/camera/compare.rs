@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let title = "Windfall: a camera's stream by scheme of error control";
     write_all(&args.out, &page::render(title, &findings), &findings)?;
     let page = args.out.join("index.html").display().to_string();
-    let (mut value, table) = (compared.to_json(), compared.table().to_text());
+    let mut value = compared.to_json();
+    let table = compared.table().to_text();
     value["page"] = page.as_str().into();
     json::print(args.json, json::CAMERA_COMPARISON, value, &format!("{table}\n{page}\n"))?;
     Ok(Completion::Success)

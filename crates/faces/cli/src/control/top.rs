@@ -48,7 +48,8 @@ pub(crate) fn run(args: &Args) -> Result {
     if !std::io::stdout().is_terminal() {
         return Err(CliError::usage("the standard output is no terminal: add --once"));
     }
-    let (signals, mut screen) = (windfall_live::Signals::take_over()?, Screen::open()?);
+    let signals = windfall_live::Signals::take_over()?;
+    let mut screen = Screen::open()?;
     loop {
         screen.draw(&view)?;
         if screen.is_left_within(TICK)? || signals.has_ending() {

@@ -56,7 +56,8 @@ pub(super) fn run(client: ControlClient, port: u16) -> Result {
         let mut signals = Signals::take_over()?;
         let listener = listen(IpAddr::V4(Ipv4Addr::LOCALHOST), port).await?;
         let at = listener.local_addr()?;
-        let (token, nonce) = (AccessToken::new(random()?), AccessToken::new(random()?));
+        let token = AccessToken::new(random()?);
+        let nonce = AccessToken::new(random()?);
         let guard = Guard::new(token.clone(), at.port());
         let watched = Watched { client, has_ended: false };
         let dashboard = Arc::new(Dashboard::new(&name, watched, guard, nonce.as_str()));

@@ -76,7 +76,8 @@ impl Common {
 
 pub(crate) fn send(args: &SendArgs) -> Result {
     let common = &args.common;
-    let (to, job) = (resolve(&args.target)?, common.job(true, args.check, true));
+    let to = resolve(&args.target)?;
+    let job = common.job(true, args.check, true);
     if common.kernel {
         let record = kernel::connect(to, job)?;
         return publish(common, "kernel", &record);
@@ -116,7 +117,8 @@ fn with_engine(
     let mut engine = common.options.engine(&place, &settings)?;
     begin(&mut engine)?;
     let tcp = settings.to_string();
-    let (mut left, mut worst) = (count, Completion::Success);
+    let mut left = count;
+    let mut worst = Completion::Success;
     while left > 0 {
         let turned = engine.turn(None)?;
         let is_interrupted = matches!(turned, Some(Interruption::Signal(_)));

@@ -76,7 +76,8 @@ fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let (rules, settings) = (rules(&args.pairs)?, args.options.settings_with("nagle=off")?);
+    let rules = rules(&args.pairs)?;
+    let settings = args.options.settings_with("nagle=off")?;
     let place = args.options.place()?;
     let mut engine = args.options.engine(&place, &settings)?;
     for rule in &rules {

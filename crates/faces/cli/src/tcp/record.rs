@@ -29,7 +29,8 @@ pub(super) fn line(out: &mut impl Write, record: &ConnectionRecord) -> io::Resul
         Some(remote) => write!(out, "{remote}: ")?,
         None => write!(out, "no connection: ")?,
     }
-    let (sent, received) = (record.sent, record.received);
+    let sent = record.sent;
+    let received = record.received;
     write!(out, "{sent} bytes out, {received} in, {:.3} s, ", record.seconds)?;
     let retransmissions = record.retransmissions;
     write!(out, "{:.2} Mb/s, {retransmissions} retransmissions", record.goodput_bps / 1e6)?;

@@ -25,7 +25,8 @@ pub(super) struct Compare {
 //= S1.33
 pub(super) fn compare(args: &Compare) -> Result {
     let mut budget = input::budget()?;
-    let (sent, received) = (read(&args.sent, &mut budget)?, read(&args.received, &mut budget)?);
+    let sent = read(&args.sent, &mut budget)?;
+    let received = read(&args.received, &mut budget)?;
     let found = ByteComparison::of(&sent, &received);
     let text = if args.json {
         json::line(json::TRACE_BYTES, serde_json::to_value(found)?)

@@ -87,7 +87,8 @@ pub(super) fn run(
         jobs: jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
     };
     let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
-    let (spinner, mut signal) = (progress::spinner()?, None);
+    let spinner = progress::spinner()?;
+    let mut signal = None;
     let advice = tuning.run(&mut |made| {
         spinner.set_message(format!("{made} simulations"));
         spinner.tick();

@@ -122,7 +122,8 @@ pub(crate) fn run(args: &Args) -> Result {
         let message = "-o -: what was written cannot be taken back: leave out -C and --retries";
         return Err(CliError::usage(message));
     }
-    let (settings, headers) = (args.settings()?, args.request_headers()?);
+    let settings = args.settings()?;
+    let headers = args.request_headers()?;
     let bar = if args.quiet { indicatif::ProgressBar::hidden() } else { progress::spinner()? };
     block_on(async {
         let mut signals = Signals::take_over()?;
@@ -204,7 +205,8 @@ impl Args {
     /// number behind it.
     fn targets(&self, urls: &[Uri]) -> Vec<PathBuf> {
         // The names, and the numbers that were given to further files of each.
-        let (mut taken, mut given) = (BTreeSet::new(), BTreeMap::new());
+        let mut taken = BTreeSet::new();
+        let mut given = BTreeMap::new();
         let names = urls.iter().map(|url| match &self.output {
             Some(output) => output.clone(),
             None => PathBuf::from(windfall_web::file_name(url)),
@@ -291,8 +293,10 @@ impl Args {
             (false, true) => SapDirection::ClientOpens,
             (false, false) => SapDirection::ServerCalls(self.sap_port),
         };
-        let (types, is_precise) = (self.approx.clone(), self.force_precise);
-        let (options, memory) = (self.sap.options()?, self.memory.share()?);
+        let types = self.approx.clone();
+        let is_precise = self.force_precise;
+        let options = self.sap.options()?;
+        let memory = self.memory.share()?;
         Ok(FetcherSettings { options, types, is_precise, way, memory })
     }
 

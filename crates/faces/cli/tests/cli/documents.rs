@@ -59,7 +59,8 @@ struct Document {
 impl Document {
     fn parse(text: &str) -> Self {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let (mut steps, mut files) = (Vec::<Step>::new(), Vec::new());
+        let mut steps = Vec::<Step>::new();
+        let mut files = Vec::new();
         let mut fence: Option<Vec<&str>> = None;
         for (number, line) in text.lines().enumerate() {
             let Some(words) = &fence else {

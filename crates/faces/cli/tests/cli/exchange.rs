@@ -201,7 +201,8 @@ fn a_receiver_that_cannot_listen_leaves_no_file() {
     let port = taken.local_addr().expect("bound").port().to_string();
     let folder = Folder::new("no-listener");
     for words in [["image", "--out"], ["stream", "--error-trace"]] {
-        let (new, old) = (folder.file("new"), folder.write("old", "old"));
+        let new = folder.file("new");
+        let old = folder.write("old", "old");
         for file in [&new, &old] {
             let options = ["receive", "--on", "127.0.0.1", "--over", "tcp", "--port", &port];
             let output = windfall(&[&words[..1], &options, &[words[1], file]].concat());

@@ -58,7 +58,8 @@ impl Hostile {
     }
 
     fn send(&mut self, kind: SapKind, bits: u8, body: &[u8]) {
-        let (connection, number) = (self.id, self.number);
+        let connection = self.id;
+        let number = self.number;
         let header = SapHeader { kind, flags: bits, exact: 0, connection, number };
         let sap = [&header.emit([body, &[]])[..], body].concat();
         let mut bytes = vec![0; carrier::HEADER_LEN];

@@ -36,7 +36,8 @@ fn files_that_cannot_be_written_are_named() {
     folder.write("file", "no folder");
     refused(&folder, "video send clip.h263 127.0.0.1 --sdp none/a.sdp", "cannot write none/a.sdp");
     refused(&folder, "wsim clip.h263 blocks.losses --out file", "cannot write file: ");
-    let (receive, cannot) = ("video receive --port 1 --out none/a", "cannot write none/a");
+    let receive = "video receive --port 1 --out none/a";
+    let cannot = "cannot write none/a";
     refused(&folder, receive, cannot);
     // What is written when all is measured is tried before anything is.
     let reproduce = "reproduce S3.fig5 --out out";

@@ -43,7 +43,8 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn claims_are_test_cases_of_junit() {
     let folder = Folder::new("reproduce-junit");
-    let (out, junit) = (folder.file("out"), folder.file("junit.xml"));
+    let out = folder.file("out");
+    let junit = folder.file("junit.xml");
     let figure = "S3.table2";
     let arguments = ["reproduce", "--quick", "--json", "--out", &out, "--junit", &junit, figure];
     let output = windfall(&arguments);

@@ -86,7 +86,8 @@ fn every_setting_of_a_link_is_an_option_and_a_key() {
 #[test]
 fn every_setting_of_a_run_is_a_key_and_an_option_of_the_runs_that_have_it() {
     let help_of = |command: &str| windfall(&[command, "--help"]).1;
-    let (real, simulated) = (help_of("run"), help_of("sim"));
+    let real = help_of("run");
+    let simulated = help_of("sim");
     let scenario = Folder::new("settings-of-a-run");
     let file = scenario.write("plain.toml", windfall(&["run", "--generate"]).1);
     for setting in options::<RunSettings>() {

@@ -102,7 +102,8 @@ impl Receiver {
 
     /// Waits for its end, and returns its exit code, its report and its errors.
     pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
-        let (mut report, mut errors) = (String::new(), String::new());
+        let mut report = String::new();
+        let mut errors = String::new();
         let mut out = self.child.stdout.take().expect("piped");
         out.read_to_string(&mut report).expect("text");
         self.errors.read_to_string(&mut errors).expect("text");

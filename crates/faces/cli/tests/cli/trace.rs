@@ -27,7 +27,8 @@ fn said(args: &[&str], input: &[u8]) -> String {
 #[test]
 fn the_same_seed_gives_the_same_trace_compressed_or_not() {
     let folder = Folder::new("trace-synth");
-    let (plain, packed) = (folder.file("a.trace"), folder.file("a.gz"));
+    let plain = folder.file("a.trace");
+    let packed = folder.file("a.gz");
     for file in [&plain, &packed] {
         said(
             &["trace", "synth", "--frames", "50", "--ber", "1e-4", "--seed", "7", "-o", file],
@@ -195,9 +196,12 @@ fn traces_of_wifi_say_in_which_order_their_bits_were_sent_and_how_long_their_fra
     assert!(furthest < bits && furthest > bits / 2, "bit {furthest} of {bits}");
     // An event of CCK at the edge hits a code word of eight bits, and what the descrambler carries
     // into the next: two bytes, seldom more.
-    let (mut events, mut bytes, mut next) = (0, 0, 0);
+    let mut events = 0;
+    let mut bytes = 0;
+    let mut next = 0;
     for line in damaged {
-        let (mut bit, mut end) = (0, None::<u64>);
+        let mut bit = 0;
+        let mut end = None::<u64>;
         for gap in line[2..].split(' ') {
             bit += gap.parse::<u64>().unwrap();
             if end.is_none_or(|end| bit > end + 15) {

@@ -524,7 +524,8 @@ fn headers_and_a_user_go_to_the_server_that_was_named_and_to_no_other() {
     let (code, said) = get(&folder, &[&options[..], &[&format!("http://{at}/a")]].concat());
     assert_eq!((code, said.as_str()), (Some(0), ""));
     let secret = ["cookie: a=b", "authorization: basic bwu6c2vjcmv0"];
-    let (first, second) = (of_first.recv().expect("one"), of_other.recv().expect("another"));
+    let first = of_first.recv().expect("one");
+    let second = of_other.recv().expect("another");
     assert!(secret.iter().all(|it| first.contains(it)), "{first}");
     assert!(!secret.iter().any(|it| second.contains(it)), "{second}");
     assert!([first, second].iter().all(|it| it.contains("accept-language: de")));

@@ -67,9 +67,9 @@ impl H264Protector {
         Ok(Self { kind: ProtectedKind::H265, ..Self::new(longest)? })
     }
 
+    //= S1.55
     /// Returns the parts of the next units of the stream, such as those of a picture, with their
     /// start codes.
-    //= S1.55
     pub fn push(&mut self, stream: &[u8]) -> Vec<ProtectedPart> {
         let mut parts = Vec::new();
         for (zeros, unit) in units(stream) {

@@ -6,8 +6,8 @@ use super::YuvPicture;
 const C1: f64 = 416.0;
 const C2: f64 = 235_963.0;
 
-/// The similarity of a picture to its original.
 //= S1.35
+/// The similarity of a picture to its original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PictureQuality {
     /// The peak signal-to-noise ratio over all planes in dB; infinite for equal pictures.
@@ -87,8 +87,8 @@ fn similarity(sums: [f64; 4]) -> f64 {
     (2.0 * a * b + C1) * (2.0 * covariance + C2) / ((a * a + b * b + C1) * (variances + C2))
 }
 
-/// The quality of a clip, picture by picture.
 //= S1.35
+/// The quality of a clip, picture by picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipQuality {
     /// The quality of each picture, in order.

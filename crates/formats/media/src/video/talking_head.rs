@@ -42,12 +42,12 @@ impl Pose {
     }
 }
 
+//= S1.63
 /// Draws picture `number` of the clip: QCIF, ten pictures a second, without an end. The same number
 /// gives the same bytes on every host.
 ///
 /// # Panics
 /// Never: its size is valid.
-//= S1.63
 #[must_use]
 pub fn talking_head(number: u32) -> YuvPicture {
     let VideoFormat { width, height, rate } = VideoFormat::QCIF;

@@ -47,8 +47,8 @@ fn a_picture_that_repeats_where_the_original_moves_is_frozen() {
     assert_eq!(ClipQuality::of(&original, &original).mean_psnr(), Some(100.0));
 }
 
-/// S1.63: the clip is the same on every host, as its version promises.
 //= S1.63
+/// S1.63: the clip is the same on every host, as its version promises.
 #[test]
 fn the_talking_head_has_the_same_pictures_everywhere() {
     let sum = |number| {

@@ -69,8 +69,8 @@ fn a_slice_without_its_begin_is_left_out() {
     assert_eq!(arrived[0].data, [&picture[..first], &picture[behind..]].concat());
 }
 
-/// S1.55: a receiver is told which bytes may be damaged.
 //= S1.55
+/// S1.55: a receiver is told which bytes may be damaged.
 #[test]
 fn damage_is_carried_along_byte_by_byte() {
     let picture = h263_picture(1, &[vec![1; 100], vec![2; 100]]);
@@ -134,8 +134,8 @@ fn slices() -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 proptest! {
-    /// S1.4: what nothing has lost is the same bit for bit.
     //= S1.4
+    /// S1.4: what nothing has lost is the same bit for bit.
     #[test]
     fn pictures_of_h263_arrive_bit_for_bit(
         pictures in prop::collection::vec(slices(), 1..4),

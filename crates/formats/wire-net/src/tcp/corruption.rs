@@ -26,6 +26,7 @@ pub enum Packing {
     Aligned,
 }
 
+//= S4.2
 /// Returns the CRC-32c over the fields that the draft lists and over the options (S4.2).
 ///
 /// `header` is a TCP header with its options as they stand on the wire, padding included; the four
@@ -33,7 +34,6 @@ pub enum Packing {
 ///
 /// # Panics
 /// If `header` is shorter than a TCP header or `crc_at` reaches beyond it.
-//= S4.2
 #[must_use]
 pub fn crc(
     packing: Packing,

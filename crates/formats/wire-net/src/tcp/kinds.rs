@@ -72,16 +72,16 @@ impl CorruptionKinds {
         }
     }
 
-    /// Returns the CRC of a whole option, if it is a CDO.
     //= S4.1
+    /// Returns the CRC of a whole option, if it is a CDO.
     pub(super) fn read_detection(&self, raw: &[u8]) -> Option<u32> {
         let crc: [u8; 4] = self.detection_body(raw)?.try_into().ok()?;
         // RFC 3309 puts the CRC on the wire with its least significant byte first.
         Some(u32::from_le_bytes(crc))
     }
 
-    /// Returns the notification of a whole option, if it is a CNO.
     //= S4.3
+    /// Returns the notification of a whole option, if it is a CNO.
     pub(super) fn read_notification(&self, raw: &[u8]) -> Option<Notification> {
         let body = match *self {
             Self::Assigned { notification, .. } => body(raw, notification, None),

@@ -86,27 +86,27 @@ pub struct SackBlock {
 pub struct TcpOptions {
     /// The largest segment that the sender takes, in bytes of data (RFC 9293, section 3.7.1).
     pub mss: Option<u16>,
-    /// The shift of the sender's windows (RFC 7323, section 2); as received, perhaps above 14.
     //= S2.4
+    /// The shift of the sender's windows (RFC 7323, section 2); as received, perhaps above 14.
     pub window_scale: Option<u8>,
     /// Set if the sender understands SACK (RFC 2018, section 2).
     pub sack_permitted: bool,
-    /// The timestamps option.
     //= S2.2
+    /// The timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// The SACK blocks, in the order of the segment.
     //= S2.5
+    /// The SACK blocks, in the order of the segment.
     pub sack: ArrayVec<SackBlock, MAX_SACK_BLOCKS>,
-    /// The CRC-32c of a corruption detection option.
     //= S4.1
+    /// The CRC-32c of a corruption detection option.
     pub detection: Option<u32>,
-    /// A corruption notification option.
     //= S4.3
+    /// A corruption notification option.
     pub notification: Option<Notification>,
     /// A data check option.
     pub data_check: Option<DataCheck>,
-    /// A cookie of TCP Fast Open, or the wish for one.
     //= S2.17
+    /// A cookie of TCP Fast Open, or the wish for one.
     pub fast_open: Option<FastOpenCookie>,
     /// Every other option, whole, in the order of the segment.
     pub unknown: OptionBytes,

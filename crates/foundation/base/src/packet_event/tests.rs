@@ -2,7 +2,8 @@ use super::{DropSite, PacketCounters, PacketDrop, PacketEvent, PacketEventKind};
 use crate::{DropReason, Ledger, Tag};
 
 fn account(events: &[PacketEventKind]) -> (Ledger, PacketCounters) {
-    let (mut ledger, mut counters) = (Ledger::default(), PacketCounters::default());
+    let mut ledger = Ledger::default();
+    let mut counters = PacketCounters::default();
     for event in events {
         ledger.record(event);
         counters.record(event);

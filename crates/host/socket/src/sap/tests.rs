@@ -303,8 +303,8 @@ fn a_tolerance_and_a_check_inspect_messages() {
     assert_eq!(values, [1, 9]);
 }
 
-/// A thread that sends may hold a lock that the check needs, such as that of Python's interpreter.
 //= S0.26
+/// A thread that sends may hold a lock that the check needs, such as that of Python's interpreter.
 #[test]
 fn a_check_may_wait_for_another_thread_that_sends() {
     let (here, there) = pair(SapOptions::default());

@@ -44,8 +44,8 @@ impl Gaps {
         }
     }
 
-    /// As [`apply`](Self::apply), for item `index` of a stream: cheap as long as nothing happens.
     //= S3.3
+    /// As [`apply`](Self::apply), for item `index` of a stream: cheap as long as nothing happens.
     #[inline]
     pub fn strike_at(&mut self, base: &Stream, index: u64, trials: u32, hit: impl FnMut(u32)) {
         let Some(scale) = self.scale else { return };

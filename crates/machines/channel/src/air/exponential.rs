@@ -63,7 +63,8 @@ impl Exponential {
         if layer == 0 {
             return Some(TAIL - (1.0 - stream.unit()).ln());
         }
-        let (low, high) = (self.height[layer], self.height[layer + 1]);
+        let low = self.height[layer];
+        let high = self.height[layer + 1];
         (low + (high - low) * stream.unit() < (-x).exp()).then_some(x)
     }
 }

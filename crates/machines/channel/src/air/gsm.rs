@@ -42,8 +42,8 @@ impl SignalQuality {
         if csq <= 31 { Some(Self(csq)) } else { None }
     }
 
-    /// The strength that it stands for; 31 means as much or more.
     //= S1.46
+    /// The strength that it stands for; 31 means as much or more.
     #[must_use]
     pub fn strength(self) -> Dbm {
         Dbm(-113.0 + 2.0 * f64::from(self.0))
@@ -94,11 +94,11 @@ impl GsmEnvironment {
         }
     }
 
+    //= S1.37
+    //= S1.46
     /// The circumstances. The signal of the first two is that of the paper; the direct ray of the
     /// bad one is fitted to its block error rate of 1.58 %, and the rest is ours: 900 MHz, 1.5 m/s
     /// on foot, 15 m/s in a car.
-    //= S1.37
-    //= S1.46
     #[must_use]
     pub const fn config(self) -> GsmConfig {
         let (csq, fading) = match self {
@@ -110,8 +110,8 @@ impl GsmEnvironment {
         GsmConfig { signal: SignalQuality(csq), fading }
     }
 
-    /// An error trace of `blocks` blocks of 30 bytes, one every 20 ms.
     //= S1.37
+    /// An error trace of `blocks` blocks of 30 bytes, one every 20 ms.
     #[must_use]
     pub fn synthesize(self, seed: Seed, blocks: u32) -> ErrorTrace {
         let mut channel = GsmBlocks::new(self.config(), &mut Stream::new(seed, self.name()));

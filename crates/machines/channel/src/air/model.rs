@@ -113,10 +113,10 @@ impl LossPattern {
         Some(Self { burst, every, offset })
     }
 
-    /// Returns `true` if the frame of this number is lost.
     //= S3.6
     //= S3.8
     //= S3.13
+    /// Returns `true` if the frame of this number is lost.
     #[must_use]
     pub const fn loses(&self, number: u64) -> bool {
         // The place within the window, counted from the burst's first frame.
@@ -146,7 +146,9 @@ impl FromStr for LossPattern {
         let (burst, rest) = text.split_once('/').ok_or_else(syntax)?;
         let (every, offset) = rest.split_once('+').unwrap_or((rest, "0"));
         let number = |word: &str| word.trim().parse::<u64>().map_err(|_| syntax());
-        let (burst, every, offset) = (number(burst)?, number(every)?, number(offset)?);
+        let burst = number(burst)?;
+        let every = number(every)?;
+        let offset = number(offset)?;
         if every > u64::MAX / 2 {
             return Err(fail("use a shorter window"));
         }

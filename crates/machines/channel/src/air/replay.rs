@@ -19,8 +19,8 @@ impl Replay {
         Self { trace, passed: 0 }
     }
 
-    /// Does to the frame of this number what the trace says.
     //= S3.3
+    /// Does to the frame of this number what the trace says.
     pub(super) fn apply(&mut self, number: u64, target: &Target, damage: &mut FrameDamage) {
         if self.trace.header().index == Index::Bit {
             self.trace.sample_hits(self.passed, target.bits, |bit| damage.positions.push(bit));

@@ -233,7 +233,8 @@ proptest! {
         for frame in &frames {
             let (number, fate, result) = carry(&mut air, frame);
             arrived.push(result);
-            let (facts, time) = (FrameFacts::of(frame), (Instant::START, Instant::START));
+            let facts = FrameFacts::of(frame);
+            let time = (Instant::START, Instant::START);
             let path = (Port(0), Port(1));
             recorder.record(&MediumEvent::new(facts, path, time, (number, fate)));
         }
@@ -309,7 +310,8 @@ fn a_model_more_changes_nothing_of_what_the_others_do() {
     }
     // Two of a kind draw independently, and one bit as netem's corrupt is a kind of its own.
     let window = BurstWindow { probability: p(0.5), bits: 1, rate: Probability::ONE };
-    let (window, corrupt) = (Model::BurstWindow(window), Model::Corruption(p(0.5).into()));
+    let window = Model::BurstWindow(window);
+    let corrupt = Model::Corruption(p(0.5).into());
     assert_ne!(fates(core::slice::from_ref(&window)), fates(core::slice::from_ref(&corrupt)));
     let hit = |models: &[Model]| fates(models).iter().map(|v| v.inverted().len()).sum::<usize>();
     let twice = hit(&[corrupt.clone(), corrupt]);

@@ -3,8 +3,11 @@ use super::*;
 /// The totals of a trace, counted from its events alone.
 fn measure(trace: &ErrorTrace) -> Totals {
     let bits = u64::from(FRAME_LENGTH) * 8;
-    let (mut lost, mut truncated, mut corrupted) = (0_u64, 0_u64, 0_u64);
-    let (mut missing, mut inverted_bits) = (0_u64, 0_u64);
+    let mut lost = 0_u64;
+    let mut truncated = 0_u64;
+    let mut corrupted = 0_u64;
+    let mut missing = 0_u64;
+    let mut inverted_bits = 0_u64;
     for entry in trace.entries() {
         match &entry.fault {
             Fault::Lost => lost += entry.count,
@@ -20,7 +23,8 @@ fn measure(trace: &ErrorTrace) -> Totals {
             Fault::Inverted => unreachable!("the trace counts frames"),
         }
     }
-    let (arrived, share) = (trace.len() - lost, |part: u64, of: u64| part as f64 / of as f64);
+    let arrived = trace.len() - lost;
+    let share = |part: u64, of: u64| part as f64 / of as f64;
     Totals {
         loss: share(lost, trace.len()),
         truncation: share(truncated, arrived),
@@ -52,7 +56,8 @@ fn every_environment_matches_its_row_within_ten_per_cent() {
 #[test]
 fn trivial_means_below_one_per_cent() {
     let trivial = |share: f64| share < 0.01;
-    let (office, walking) = (Environment::Office.totals(), Environment::Walking.totals());
+    let office = Environment::Office.totals();
+    let walking = Environment::Walking.totals();
     assert!(trivial(office.corruption) && trivial(walking.loss) && trivial(walking.truncation));
     assert!(trivial(Environment::Adjacent.totals().corruption));
 }
@@ -97,7 +102,8 @@ fn spells_are_as_long_as_the_arrangement_says() {
         for (fate, mean) in FATES.into_iter().zip(environment.arrangement().spells) {
             let (runs, hits, counted) = runs(&trace, fate);
             // Spells begun at random among what is calm; two at one place are one run.
-            let (spells, calm) = (hits / mean, counted - hits + 1.0);
+            let spells = hits / mean;
+            let calm = counted - hits + 1.0;
             let expected = calm * (1.0 - (1.0 - 1.0 / calm).powf(spells));
             // A geometric length varies as much as it is long.
             let sigma = spells.sqrt();
@@ -126,7 +132,8 @@ fn a_trace_begins_anywhere_in_the_life_of_its_place() {
 fn inverted_bits_come_in_clusters() {
     for environment in [Environment::Walking, Environment::Adjacent, Environment::Walls] {
         let trace = environment.synthesize(Seed(1), ENVIRONMENT_FRAMES);
-        let (mut near, mut all) = (0_u32, 0_u32);
+        let mut near = 0_u32;
+        let mut all = 0_u32;
         for entry in trace.entries() {
             let Fault::Damaged { inverted, .. } = &entry.fault else { continue };
             for pair in inverted.windows(2) {

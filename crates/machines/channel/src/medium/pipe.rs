@@ -310,7 +310,8 @@ impl Path {
     fn passage(&self) -> TransitTiming {
         let rate = self.line.constant_rate();
         let cell = self.cell.map(|cell| [cell.payload, cell.header]);
-        let (overhead, delay) = (self.overhead, self.transit.usual_delay());
+        let overhead = self.overhead;
+        let delay = self.transit.usual_delay();
         let slots = self.transit.slots();
         TransitTiming { rate, overhead, cell, delay, slots, ..TransitTiming::default() }
     }

@@ -547,14 +547,18 @@ proptest! {
         let mut medium = Medium::new(config.clone(), Seed(seed), "m");
         let mut twin = Medium::new(config, Seed(seed), "m");
         let ports = medium.ports();
-        let (mut at, mut sent, mut done, mut arrived) = (0, 0, 0, 0);
+        let mut at = 0;
+        let mut sent = 0;
+        let mut done = 0;
+        let mut arrived = 0;
         let mut steps: Vec<(Instant, Option<(u16, usize)>)> = Vec::new();
         for (gap, port, bytes) in sends {
             at += gap;
             steps.push((micros(at), Some((port, bytes))));
         }
         steps.reverse();
-        let (mut now, mut last_event) = (Instant::START, Instant::START);
+        let mut now = Instant::START;
+        let mut last_event = Instant::START;
         let mut reported = 0;
         loop {
             twin.handle_timeout(now);

@@ -209,7 +209,8 @@ impl Wavelan {
         {
             let transmission = self.on_air.remove(first);
             self.first_end = self.on_air.iter().map(|other| other.ended).min();
-            let (from, ended) = (transmission.from, transmission.ended);
+            let from = transmission.from;
+            let ended = transmission.ended;
             self.finish(transmission, events);
             let next = self.waiting.iter().position(|(port, _)| *port == from);
             if let Some((_, outgoing)) = next.and_then(|i| self.waiting.remove(i)) {

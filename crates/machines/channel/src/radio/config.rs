@@ -175,7 +175,8 @@ impl RadioConfig {
         [sender, receiver]: [&RadioStation; 2],
         now: Instant,
     ) -> (f64, f64) {
-        let (from, to) = (sender.track.at(now), receiver.track.at(now));
+        let from = sender.track.at(now);
+        let to = receiver.track.at(now);
         let metres = from.distance(to);
         let walls = self.walls.iter().filter(|wall| wall.between(from, to)).map(|wall| wall.loss);
         let loss = self.path_loss.decibels(metres, megahertz(sender.channel));

@@ -43,7 +43,8 @@ pub(super) struct Sent {
 
 impl Sent {
     pub(super) fn new(rate: PhyRate, preamble: Preamble, bytes: usize) -> Self {
-        let (header, payload) = (header(rate, preamble), payload(rate, preamble, bytes));
+        let header = header(rate, preamble);
+        let payload = payload(rate, preamble, bytes);
         Self { rate, bytes, header, payload }
     }
 
@@ -142,7 +143,8 @@ pub(super) fn by_formula(
 /// The chance that a field comes through, piece by piece of constant interference.
 fn survival(field: Field, reception: &Reception, noise: Noise<'_>) -> f64 {
     let (rate, begin, end, bits) = field;
-    let (begin, end) = (reception.began + begin, reception.began + end);
+    let begin = reception.began + begin;
+    let end = reception.began + end;
     let length = (end - begin).as_secs_f64();
     pieces(reception, begin, end)
         .map(|(from, to, interference)| {
@@ -206,7 +208,9 @@ pub(super) fn by_pattern(
     }
     let service = if sent.rate.is_ofdm() { SERVICE } else { 0 };
     let bits = sent.bytes as u32 * 8;
-    let (mut mask, mut damaged, mut lost) = (Vec::new(), false, false);
+    let mut mask = Vec::new();
+    let mut damaged = false;
+    let mut lost = false;
     sample_hits(samplers, sent.payload, reception, noise, stream, |first, event| {
         lost |= first < DESCRAMBLER && service > 0;
         if which {
@@ -231,7 +235,8 @@ pub(super) fn by_pattern(
 /// Marks the bit errors of an event in a mask, in the order of the air.
 fn mark(mask: &mut [u64], first: u32, event: &[u16]) {
     // Gathered word by word: a store for each bit would wait for the one before.
-    let (mut word, mut wrong) = (0, 0);
+    let mut word = 0;
+    let mut wrong = 0;
     for offset in event {
         let place = first + u32::from(*offset);
         if place / 64 != word {
@@ -317,7 +322,8 @@ fn stretches(
 ) -> impl Iterator<Item = (u32, f64)> {
     let (rate, begin, end, bits) = field;
     let power = reception.power;
-    let (begin, end) = (reception.began + begin, reception.began + end);
+    let begin = reception.began + begin;
+    let end = reception.began + end;
     let length = (end - begin).as_secs_f64();
     let mut before = 0;
     pieces(reception, begin, end).map(move |(_, to, interference)| {
@@ -337,7 +343,8 @@ fn pieces(
     let changes = &reception.interference;
     let until = move |i: usize| changes.get(i + 1).map_or(end, |(at, _)| (*at).min(end));
     let piece = move |(i, (from, level)): (usize, &(Instant, f64))| {
-        let (from, to) = ((*from).max(begin), until(i));
+        let from = (*from).max(begin);
+        let to = until(i);
         (to > from).then_some((from, to, *level))
     };
     changes.iter().enumerate().filter_map(piece)

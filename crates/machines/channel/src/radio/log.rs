@@ -127,7 +127,8 @@ pub(super) struct Missed {
 impl Missed {
     /// Counts frames of which only the time matters.
     fn pass<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
-        let (mut passed, mut until) = (Duration::ZERO, None);
+        let mut passed = Duration::ZERO;
+        let mut until = None;
         for entry in entries {
             self.frames += 1;
             passed += entry.ended.saturating_since(entry.began);

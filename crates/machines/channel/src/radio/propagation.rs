@@ -91,7 +91,8 @@ impl Shadowing {
     /// `stream` belongs to the pair; `metres` is the distance between the two.
     pub(super) fn decibels(&self, stream: &Stream, metres: f64) -> f64 {
         let place = metres / self.correlation.max(1e-3);
-        let (knot, share) = (place as u64, place.fract());
+        let knot = place as u64;
+        let share = place.fract();
         let normal = |knot: u64| windfall_phy::noise::normal(&mut stream.at(knot));
         // Scaled so that the variance is the same between the knots as on them.
         let scale = libm::hypot(1.0 - share, share);
@@ -153,11 +154,14 @@ mod tests {
                             continue;
                         }
                         // Where a + s (b - a) meets from + t (to - from), by Cramer's rule.
-                        let (ab, wall) = ((b.x - a.x, b.y - a.y), (to.x - from.x, to.y - from.y));
+                        let ab = (b.x - a.x, b.y - a.y);
+                        let wall = (to.x - from.x, to.y - from.y);
                         let gap = (from.x - a.x, from.y - a.y);
                         let cross = |u: (f64, f64), v: (f64, f64)| u.0 * v.1 - u.1 * v.0;
-                        let (s, t) = (cross(gap, wall), cross(gap, ab));
-                        let (s, t) = (s / cross(ab, wall), t / cross(ab, wall));
+                        let s = cross(gap, wall);
+                        let t = cross(gap, ab);
+                        let s = s / cross(ab, wall);
+                        let t = t / cross(ab, wall);
                         let crosses = s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0;
                         crossings += u32::from(crosses);
                         assert_eq!(Wall { from, to, loss: 5.0 }.between(a, b), crosses);

@@ -115,7 +115,8 @@ impl Beginning {
             self.lot = None;
             return arrival.power > best.power;
         }
-        let (own, other) = (lot(arrival.transmission), self.lot);
+        let own = lot(arrival.transmission);
+        let other = self.lot;
         let other = other.unwrap_or_else(|| lot(best.transmission));
         self.lot = Some(own.max(other));
         own > other
@@ -214,7 +215,8 @@ impl Receiver {
             // to stand out.
             None => self.stands_out(arrival.preamble, beginning.together, levels),
             Some(reception) if now <= reception.began + PREAMBLE_DETECTION => {
-                let (transmission, power) = (reception.transmission, reception.power);
+                let transmission = reception.transmission;
+                let power = reception.power;
                 is_stronger(arrival, &Arrival { transmission, power, ..*arrival }, lot)
             }
             Some(reception) => {
@@ -235,7 +237,8 @@ impl Receiver {
         let Some(reception) = &mut self.follows else { return None };
         reception.interfere(now, energy);
         if now <= reception.began + PREAMBLE_DETECTION {
-            let (kind, power) = (reception.preamble, reception.power);
+            let kind = reception.preamble;
+            let power = reception.power;
             let stands_out = self.stands_out(kind, power, levels);
             self.follows.as_mut()?.synchronised &= stands_out;
         }

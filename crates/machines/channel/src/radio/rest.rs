@@ -97,10 +97,13 @@ impl Radio {
         let inputs = missed.inputs.into_iter();
         self.late.extend(inputs.map(|(at, input)| (at, Port(port), input)));
         let Some((index, it, place)) = heard else { return };
-        let (power, preamble) = (it.power_at(place), it.sent.preamble());
+        let power = it.power_at(place);
+        let preamble = it.sent.preamble();
         let hearer = &it.hearers[place as usize];
-        let (delay, is_known) = (hearer.delay, hearer.reads(preamble));
-        let (at, receiver) = (it.began + delay, &mut self.receivers[usize::from(port)]);
+        let delay = hearer.delay;
+        let is_known = hearer.reads(preamble);
+        let at = it.began + delay;
+        let receiver = &mut self.receivers[usize::from(port)];
         let arrival = Arrival { transmission: index, power, preamble };
         let is_first = receiver.arrive(power, is_known.then_some(arrival), &self.levels, |_| 0);
         if arriving == Some(at) {
@@ -149,7 +152,9 @@ impl Radio {
     /// Computes the fate of a signal at a receiver around which the air is silent.
     fn outcome_alone(&self, sent: Sent, power: f64, hearer: &Hearer) -> Outcome {
         let &Hearer { port, gain, .. } = hearer;
-        let (power, preamble, at) = (power * gain, sent.preamble(), Instant::START);
+        let power = power * gain;
+        let preamble = sent.preamble();
+        let at = Instant::START;
         let mut receiver = Receiver::new(self.receivers[usize::from(port)].noise, None);
         let arrival = Arrival { transmission: 0, power, preamble };
         receiver.arrive(power, hearer.reads(preamble).then_some(arrival), &self.levels, |_| 0);

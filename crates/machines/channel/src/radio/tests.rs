@@ -191,7 +191,8 @@ fn who_transmits_hears_nothing() {
 #[test]
 fn stations_behind_walls_and_on_other_channels_are_not_heard() {
     let mut config = stations(3);
-    let (from, to) = (Position::new(1.5, -9.0), Position::new(1.5, 9.0));
+    let from = Position::new(1.5, -9.0);
+    let to = Position::new(1.5, 9.0);
     config.walls.push(Wall { from, to, loss: 60.0 });
     config.stations[1].channel = 11;
     let mut medium = medium(config);
@@ -285,7 +286,8 @@ fn interference_counts_for_as_long_as_it_lasts() {
             interference: vec![(micros(0), 0.0), (micros(from), 1.0)],
             ..Reception::default()
         };
-        let (rate, bytes) = (PhyRate::Ofdm54, 1_347);
+        let rate = PhyRate::Ofdm54;
+        let bytes = 1_347;
         let sent = Sent::new(rate, Preamble::Long, bytes);
         assert_eq!(rate.signal_duration(Preamble::Long, bytes).as_micros(), frame);
         let hits = (0..4_000_u64).filter(|i| {
@@ -294,7 +296,8 @@ fn interference_counts_for_as_long_as_it_lasts() {
         });
         hits.count() as f64 / 4_000.0
     };
-    let (whole, half) = (survive(0, 220), survive(120, 220));
+    let whole = survive(0, 220);
+    let half = survive(120, 220);
     assert!((half - whole.sqrt()).abs() < 0.03, "{whole} {half}");
     assert!(whole > 0.1 && whole < 0.9);
 }
@@ -416,7 +419,9 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
     run(&mut medium);
     let told = fates(&mut medium);
     let damaged = told.iter().filter(|(_, fate)| !fate.inverted().is_empty());
-    let (mut count, mut bits, mut near) = (0, 0, 0);
+    let mut count = 0;
+    let mut bits = 0;
+    let mut near = 0;
     for (port, fate) in damaged {
         assert_eq!(*port, 1);
         let inverted = fate.inverted();

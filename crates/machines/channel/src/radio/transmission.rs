@@ -71,7 +71,8 @@ impl Transmission {
         strength: Option<i8>,
         judged: (Option<u64>, FrameFate),
     ) -> MediumEvent {
-        let (path, time) = ((Port(self.from), to), (self.began, self.ended));
+        let path = (Port(self.from), to);
+        let time = (self.began, self.ended);
         MediumEvent { strength, ..MediumEvent::new(self.facts.frame, path, time, judged) }
     }
 }

@@ -13,7 +13,8 @@ fn what_802_11_did_is_recorded_in_the_order_of_the_air_and_replayed_bit_for_bit(
     let medium = MediumConfig::Wifi(Box::new(RadioConfig::new(vec![station])));
     let header = TraceHeader { bit_order: medium.bit_order(), ..TraceHeader::default() };
     let mut recorder = Recorder::new(header, medium.exposure(Port(0), Port(1)));
-    let (header, trailer) = ([0; 10].into_iter().collect(), [0; 4].into_iter().collect());
+    let header = [0; 10].into_iter().collect();
+    let trailer = [0; 4].into_iter().collect();
     let payload = Bytes::from(vec![0; 20]).into();
     let frame = Frame { payload, tag: Some(Tag(3)), ..Frame::control(header, trailer) };
     let damaged =

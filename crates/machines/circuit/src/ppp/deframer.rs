@@ -50,7 +50,8 @@ impl Deframer {
     pub fn new(mode: FrameMode, check: HdlcCheck, accm: Accm, mru: u16) -> Self {
         // Each byte may be escaped; some more for peers that send more than they may.
         let longest = 2 * (usize::from(mru) + 64);
-        let (begun, content) = (Vec::new(), Vec::new());
+        let begun = Vec::new();
+        let content = Vec::new();
         Self { mode, check, accm, longest, begun, content, counts: DeframerCounts::default() }
     }
 
@@ -74,7 +75,8 @@ impl Deframer {
     /// Takes bytes of the line and gives `deliver` each frame that they complete.
     pub fn take(&mut self, mut bytes: &[u8], mut deliver: impl FnMut(Deframed<'_>)) {
         while let Some(at) = memchr(FLAG, bytes) {
-            let (between, rest) = (&bytes[..at], &bytes[at + 1..]);
+            let between = &bytes[..at];
+            let rest = &bytes[at + 1..];
             if self.begun.is_empty() {
                 self.finish(between, &mut deliver);
             } else {
@@ -91,9 +93,9 @@ impl Deframer {
         self.begun.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Takes the bytes between two flags.
     //= S1.11
     //= S1.12
+    /// Takes the bytes between two flags.
     fn finish(&mut self, between: &[u8], deliver: &mut impl FnMut(Deframed<'_>)) {
         if between.is_empty() {
             return;

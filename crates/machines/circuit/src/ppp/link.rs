@@ -83,7 +83,8 @@ impl PppLink {
     pub fn handle_line(&mut self, now: Instant, bytes: &[u8]) {
         let mut arrived = Vec::new();
         self.deframer.take(bytes, |frame| {
-            let (protocol, damaged) = (frame.protocol, frame.damaged);
+            let protocol = frame.protocol;
+            let damaged = frame.damaged;
             arrived.push(PppPacket { protocol, bytes: frame.packet.to_vec(), damaged });
         });
         for packet in arrived {

@@ -52,7 +52,8 @@ pub(crate) fn answer(
 ) -> Option<Answer> {
     let list: Vec<PppOption<'_>> = options(data).collect::<Result<_, _>>().ok()?;
     negotiation.forget_peer();
-    let (mut corrected, mut refused) = (Vec::new(), Vec::new());
+    let mut corrected = Vec::new();
+    let mut refused = Vec::new();
     for option in list {
         match negotiation.judge(option) {
             Verdict::Grant => {}

@@ -71,8 +71,8 @@ impl RlpConfig {
         }
     }
 
-    /// The time after which an XID without a usable answer is sent again.
     //= S1.18
+    /// The time after which an XID without a usable answer is sent again.
     pub(crate) fn xid_period(&self) -> Duration {
         match self.role {
             RlpRole::Mobile => self.t1,

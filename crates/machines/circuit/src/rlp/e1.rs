@@ -31,8 +31,8 @@ impl E1Channel {
     }
 }
 
-/// Gives the channels of a line to calls, as the controller of paper 001's testbed does (S1.25).
 //= S1.25
+/// Gives the channels of a line to calls, as the controller of paper 001's testbed does (S1.25).
 #[derive(Clone, Debug, Default)]
 pub struct TimeslotController {
     taken: BTreeSet<E1Channel>,
@@ -60,10 +60,10 @@ impl TimeslotController {
     }
 }
 
-/// The contents of one direction of an E1 line in 20 ms: 160 frames of 32 octets. Channels without
-/// a call carry ones.
 //= S1.24
 //= S1.59
+/// The contents of one direction of an E1 line in 20 ms: 160 frames of 32 octets. Channels without
+/// a call carry ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct E1Line {
     octets: Vec<u8>,
@@ -85,7 +85,8 @@ impl E1Line {
 
     /// Puts a TRAU frame into a channel.
     pub fn put(&mut self, channel: E1Channel, frame: &[u8; TRAU_LEN]) {
-        let (slot, shift) = (usize::from(channel.slot), channel.shift());
+        let slot = usize::from(channel.slot);
+        let shift = channel.shift();
         for (number, octets) in self.octets.chunks_mut(SLOTS).enumerate() {
             let bits = frame[number / 4] >> (6 - 2 * (number % 4)) & 0x3;
             octets[slot] = octets[slot] & !(0x3 << shift) | bits << shift;
@@ -95,7 +96,8 @@ impl E1Line {
     /// Returns the bits of a channel, as bytes with the first bit the most significant.
     #[must_use]
     pub fn channel(&self, channel: E1Channel) -> [u8; TRAU_LEN] {
-        let (slot, shift) = (usize::from(channel.slot), channel.shift());
+        let slot = usize::from(channel.slot);
+        let shift = channel.shift();
         let mut bits = [0; TRAU_LEN];
         for (number, octets) in self.octets.chunks(SLOTS).enumerate() {
             bits[number / 4] |= (octets[slot] >> shift & 0x3) << (6 - 2 * (number % 4));

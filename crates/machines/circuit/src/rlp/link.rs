@@ -297,7 +297,8 @@ impl RlpLink {
 
     /// Ends a procedure that was tried N2 times.
     fn give_up(&mut self, now: Instant) {
-        let (t1, n2) = (self.config.t1, self.config.n2);
+        let t1 = self.config.t1;
+        let n2 = self.config.n2;
         let spent =
             |command: &Command, period| command.attempts > n2 && command.is_due(now, period);
         match self.state {
@@ -455,9 +456,9 @@ impl RlpLink {
         }
     }
 
+    //= S1.19
     /// Answers an XID; two commands that meet are both ignored, and the mobile station tries again
     /// first.
-    //= S1.19
     fn handle_xid_command(&mut self, info: &RlpInfo) {
         if self.state == State::Negotiating && !core::mem::replace(&mut self.collided, true) {
             self.events.push_back(RlpEvent::XidCollision);
@@ -553,8 +554,8 @@ fn characters_in(info: &RlpInfo) -> usize {
     l2r::parse_characters(info).map_or(0, |content| content.characters.len())
 }
 
-/// Packs characters into an information field; `None` if there are none.
 //= S1.14
+/// Packs characters into an information field; `None` if there are none.
 fn pack(outgoing: &mut VecDeque<u8>) -> Option<RlpInfo> {
     let count = outgoing.len().min(L2R_CHARACTERS);
     if count == 0 {

@@ -47,10 +47,10 @@ pub struct MnpCounts {
     pub characters: u64,
 }
 
-/// One modem on a transparent, asynchronous circuit, with error control and, if asked for,
-/// compression. Its clock are the blocks that it gives, one every 20 ms.
 //= S1.21
 //= S1.28
+/// One modem on a transparent, asynchronous circuit, with error control and, if asked for,
+/// compression. Its clock are the blocks that it gives, one every 20 ms.
 #[derive(Clone, Debug)]
 pub struct MnpLink {
     line: TransparentLine,

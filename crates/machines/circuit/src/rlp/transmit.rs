@@ -92,13 +92,15 @@ impl TransmitWindow {
         }
         let info = pull()?;
         let number = behind(self.first, self.len());
-        let (again, requested, retransmissions) = (false, false, 0);
+        let again = false;
+        let requested = false;
+        let retransmissions = 0;
         self.frames.push_back(Unacknowledged { info, again, requested, retransmissions });
         Some((number, info))
     }
 
-    /// Returns `true` if a frame that has to be retransmitted was so `n2` times.
     //= S1.16
+    /// Returns `true` if a frame that has to be retransmitted was so `n2` times.
     pub(crate) fn is_exhausted(&self, n2: u8) -> bool {
         self.frames.iter().any(|frame| frame.again && frame.retransmissions >= n2)
     }

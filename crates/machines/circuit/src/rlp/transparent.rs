@@ -82,8 +82,8 @@ impl TransparentLine {
         self.framing_errors
     }
 
-    /// The block of the next slot.
     //= S1.21
+    /// The block of the next slot.
     pub fn next_block(&mut self) -> [u8; RLP_FRAME_LEN] {
         let mut block = [0; RLP_FRAME_LEN];
         for number in 0..4 {

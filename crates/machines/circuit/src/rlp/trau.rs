@@ -45,9 +45,9 @@ impl TrauReceiver {
         self.line.extend_from_slice(bytes);
     }
 
+    //= S1.23
     /// Yields the next frame, or `None` in the place of one that is damaged; call until it is
     /// exhausted.
-    //= S1.23
     pub fn poll_frame(&mut self) -> Option<Option<TrauFrame>> {
         if !self.is_synchronised {
             let Some(found) = find_trau(&self.line, self.start) else {

@@ -23,9 +23,9 @@ pub(crate) fn parameters(config: &RlpConfig) -> XidParameters {
     }
 }
 
+//= S1.19
 /// Meets the peer: windows only shrink, times and attempts only grow. A value of 0 that would stop
 /// the link is ignored.
-//= S1.19
 pub(crate) fn agree(config: &mut RlpConfig, peer: &XidParameters) {
     let shrink = |own: &mut u8, peer: Option<u8>| {
         if let Some(peer) = peer.filter(|window| (1..RLP_MODULUS).contains(window)) {

@@ -35,7 +35,8 @@ impl Pair {
     fn new(configs: [PppConfig; 2], seed: u64) -> Self {
         let stream = |end| Stream::new(Seed(seed), ["near", "far"][end]);
         let ends = [0, 1].map(|end| PppLink::new(configs[end], &stream(end)));
-        let (events, packets) = (Default::default(), Default::default());
+        let events = Default::default();
+        let packets = Default::default();
         Self { ends, now: Instant::START, events, packets }
     }
 

@@ -39,7 +39,8 @@ fn figure_5_checkpoint() {
     let mut circuit = Circuit::connected(3);
     circuit.ends[UP].write(&[7; 24 * 4]);
     // Nothing follows the last two frames, so only the timer can tell that they are lost.
-    let (mut third, mut fourth) = (lose_once(2), lose_once(3));
+    let mut third = lose_once(2);
+    let mut fourth = lose_once(3);
     (0..45).for_each(|_| circuit.step(|from, frame| third(from, frame) || fourth(from, frame)));
     assert_eq!(circuit.read[1].len(), 24 * 4);
     assert_eq!(circuit.ends[UP].counts().polls, 1);

@@ -67,7 +67,9 @@ fn run(calls: &mut [Call], slots: u64) {
 fn a_wrong_timeslot_tears_its_call_down_and_no_other() {
     let mut controller = TimeslotController::new();
     let mut assign = || controller.assign().expect("a free channel");
-    let (first, second, idle) = (assign(), assign(), assign());
+    let first = assign();
+    let second = assign();
+    let idle = assign();
     // Both ends of both calls know the channel that was assigned.
     let mut calls = [Call::new([first; 2]), Call::new([second; 2])];
     run(&mut calls, 600);

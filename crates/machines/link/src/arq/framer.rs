@@ -99,7 +99,8 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn new(arq: Arq) -> Self {
-        let (flows, choice) = (FlowNumbers::default(), Choice::default());
+        let flows = FlowNumbers::default();
+        let choice = Choice::default();
         Self { arq, passage: TransitTiming::default(), flows, choice }
     }
 }
@@ -159,7 +160,8 @@ impl Whole {
                 first.filter(|_| !is_limited || self.choice.has_room()).map(|level| (0, level))
             }
             Repetition::Parity { level, .. } => {
-                let (sent, next) = (LEVELS[*level], level + 1);
+                let sent = LEVELS[*level];
+                let next = level + 1;
                 let more = LEVELS.get(next).filter(|more| fits(len, sent, **more));
                 let is_worth = self.choice.reaches(next, next) >= least
                     && (!is_limited || self.choice.is_trusted());
@@ -240,7 +242,8 @@ fn part_of(
     events: &mut VecDeque<PacketEvent>,
 ) -> Frame {
     let len = packet.packet.len();
-    let (first, count) = (symbols.start as u8, symbols.len() as u8);
+    let first = symbols.start as u8;
+    let count = symbols.len() as u8;
     let part = IncrementPart { packet: len as u16, first, count };
     let number = match copy {
         Number::Window { seq, order, settled } => {
@@ -259,13 +262,15 @@ impl Framer for Whole {
     type Packet = WholePacket;
 
     fn begin(&self, pulled: Pulled) -> WholePacket {
-        let (expires, len) = (pulled.expires, pulled.frame.payload.len());
+        let expires = pulled.expires;
+        let len = pulled.frame.payload.len();
         let packet = Undecided::new(pulled, self.arq);
         let frame = FramesOfPacket::one(len, len + IN_FLOW_LEN + FCS_LEN);
         let latest = expires.map(|expires| self.passage.latest_start(expires, frame));
         let own = OwnFlow::of(packet.class(), latest);
         let repetition = Repetition::default();
-        let (is_short, is_under_way) = (false, false);
+        let is_short = false;
+        let is_under_way = false;
         WholePacket { own, latest, packet, last: None, repetition, is_short, is_under_way }
     }
 

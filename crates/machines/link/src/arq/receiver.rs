@@ -198,10 +198,10 @@ impl Receiver {
         }
     }
 
-    /// Takes a frame with an intact header; `mismatch` is the difference of its frame check. `flow`
-    /// is its place in its flow, if it is ordered only within the flow.
     //= S3.10
     //= S3.48
+    /// Takes a frame with an intact header; `mismatch` is the difference of its frame check. `flow`
+    /// is its place in its flow, if it is ordered only within the flow.
     pub(crate) fn take(
         &mut self,
         numbered: Numbered,
@@ -409,8 +409,8 @@ impl Receiver {
         }
     }
 
-    /// Passes a packet up; returns its flow if it is ordered only within the flow.
     //= S4.27
+    /// Passes a packet up; returns its flow if it is ordered only within the flow.
     fn pass_up(&mut self, place: Place, out: &mut Output<'_>) -> Option<u16> {
         let mut held = match place {
             Place::Held(held) => held,

@@ -348,7 +348,8 @@ impl<F: Framer> Sender<F> {
             self.give_up(seq, DropReason::Expired, events);
             return None;
         };
-        let (again, more) = (F::attempts(copy) > 1, F::wants_more(copy));
+        let again = F::attempts(copy) > 1;
+        let more = F::wants_more(copy);
         self.note_flight(now, Some(seq));
         if settled == UNTOLD && self.told_from == number.order {
             self.told_from = self.order;

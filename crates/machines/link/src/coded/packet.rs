@@ -179,10 +179,10 @@ impl Packet {
         PacketEvent::dropped(self.tag, PacketDrop::at_sender(reason, self.len()))
     }
 
-    /// Plans the next frame; `None` if the packet cannot arrive in time, or is not worth its air
-    /// time.
     //= S3.16
     //= S3.45
+    /// Plans the next frame; `None` if the packet cannot arrive in time, or is not worth its air
+    /// time.
     pub(super) fn plan(
         &mut self,
         now: Instant,

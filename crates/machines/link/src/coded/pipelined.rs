@@ -64,7 +64,8 @@ impl Pipelined {
     ) -> Self {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
-        let (flows, reported) = (FlowNumbers::default(), VecDeque::new());
+        let flows = FlowNumbers::default();
+        let reported = VecDeque::new();
         let softness = Softness::default();
         let passage = TransitTiming::default();
         let coder = Coder { policy, softness, arq, padded, passage, flows, reported };
@@ -234,7 +235,8 @@ impl Framer for Coder {
     type Packet = Open;
 
     fn begin(&self, pulled: Pulled) -> Open {
-        let (expires, len) = (pulled.expires, pulled.frame.payload.len());
+        let expires = pulled.expires;
+        let len = pulled.frame.payload.len();
         let packet = Packet::new(pulled, self.arq);
         let whole = FramesOfPacket::one(len, len + Planning::FLOW);
         let latest = expires.map(|expires| self.passage.latest_start(expires, whole));
@@ -249,9 +251,11 @@ impl Framer for Coder {
         place: WindowNumber,
         events: &mut VecDeque<PacketEvent>,
     ) -> Option<Frame> {
-        let (policy, softness) = (&mut *self.policy, &mut self.softness);
+        let policy = &mut *self.policy;
+        let softness = &mut self.softness;
         let round_trip = self.passage.delay.saturating_mul(2);
-        let (padded, passage) = (self.padded, self.passage);
+        let padded = self.padded;
+        let passage = self.passage;
         let beside = if own.is_any() { Planning::FLOW } else { Planning::WINDOW };
         let planning = Planning { padded, passage, beside, round_trip };
         let Some(plan) = packet.plan(now, policy, softness, &planning) else {
@@ -277,7 +281,8 @@ impl Framer for Coder {
             return Fate::Open;
         };
         let Some((_, flight)) = flights.remove(at) else { return Fate::Open };
-        let (plan, carried) = (flight.plan, Packet::coded_bytes(&flight.head));
+        let plan = flight.plan;
+        let carried = Packet::coded_bytes(&flight.head);
         // If a transmission was received twice, the last report counts.
         let told = self.reported.iter().rposition(|record| record.order == order);
         let record = told.and_then(|at| self.reported.remove(at));

@@ -61,9 +61,12 @@ impl Sender {
             if let Some(flight) = self.flight.take() {
                 current.settle(&flight, &[]);
             }
-            let (policy, softness) = (&mut *self.policy, &mut self.softness);
-            let (padded, passage) = (self.padded, self.passage);
-            let (beside, round_trip) = (Planning::UNIT, Duration::ZERO);
+            let policy = &mut *self.policy;
+            let softness = &mut self.softness;
+            let padded = self.padded;
+            let passage = self.passage;
+            let beside = Planning::UNIT;
+            let round_trip = Duration::ZERO;
             let planning = Planning { padded, passage, beside, round_trip };
             let Some(plan) = current.plan(now, policy, softness, &planning) else {
                 self.give_up(DropReason::Expired, events);

@@ -212,7 +212,8 @@ fn padded_frames_of_short_packets_are_coded_for_their_length() {
     // Every third block of 255 bytes has four bad ones, of a short block hardly any has one.
     let run = |padded| {
         let mut pair = Pair::new(CodedConfig { padded, ..config(PolicyKind::Flex) });
-        let (mut number, mut position) = (0, 0);
+        let mut number = 0;
+        let mut position = 0;
         pair.run((0..400).map(|number| packet(number, 40)).collect(), 2_000, |unit| {
             number += 1;
             for at in (0..unit.payload.len()).step_by(BLOCK) {
@@ -317,7 +318,8 @@ fn damage_is_handed_up_only_where_it_is_welcome() {
             let suspect = delivered.damage.suspect.first().map(|range| (range.start, range.end));
             assert_eq!((suspect, delivered.damage.suspect.len()), (Some((253, 506)), 1));
             assert_eq!(delivered.damage.frame, Check::Bad);
-            let (got, sent) = (delivered.payload.to_bytes(), sent.payload.to_bytes());
+            let got = delivered.payload.to_bytes();
+            let sent = sent.payload.to_bytes();
             assert_eq!((&got[..253], &got[506..]), (&sent[..253], &sent[506..]));
             assert_ne!(got, sent);
         }
@@ -477,9 +479,13 @@ fn a_packet_that_is_asked_for_again_is_taken_from_its_beginning() {
 fn in_time(policy: PolicyKind, seed: u64) -> usize {
     let [mut sender, mut receiver] = [Coded::new(config(policy)), Coded::new(config(policy))];
     let mut air = Stream::new(Seed(seed), "air");
-    let (mut is_lossy, mut is_noisy) = (false, false);
-    let (interval, lifetime) = (Duration::from_millis(8), Duration::from_millis(30));
-    let (mut now, mut next, mut count) = (Instant::START, 0_u64, 0);
+    let mut is_lossy = false;
+    let mut is_noisy = false;
+    let interval = Duration::from_millis(8);
+    let lifetime = Duration::from_millis(30);
+    let mut now = Instant::START;
+    let mut next = 0_u64;
+    let mut count = 0;
     while next < 1_500 || sender.has_unit() {
         let pull = || {
             while next < 1_500 {

@@ -12,8 +12,10 @@ fn framings() -> [Framing; 2] {
     let arq = Arq::Attempts(NonZeroU8::new(ATTEMPTS).expect("three"));
     let cost =
         Cost { per_frame: Duration::from_micros(900), per_byte: Duration::from_nanos(9_508) };
-    let (policy, padded) = (PolicyKind::ALL[0].into(), false);
-    let (accept_damaged, combine) = (false, false);
+    let policy = PolicyKind::ALL[0].into();
+    let padded = false;
+    let accept_damaged = false;
+    let combine = false;
     let coded = CodedConfig { policy, arq, padded, accept_damaged, combine, cost };
     [arq.into(), Framing::Coded(coded)]
 }

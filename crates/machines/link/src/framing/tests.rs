@@ -75,7 +75,8 @@ proptest! {
         payload in prop::collection::vec(any::<u8>(), 0..100),
         trailer in prop::collection::vec(any::<u8>(), 0..8),
     ) {
-        let (header, trailer) = (header.into_iter().collect(), trailer.into_iter().collect());
+        let header = header.into_iter().collect();
+        let trailer = trailer.into_iter().collect();
         let mut frame = Frame { payload: payload.into(), ..Frame::control(header, trailer) };
         let _ = open(&mut frame);
     }

@@ -354,7 +354,8 @@ fn the_link_stays_busy_whatever_is_lost() {
 
 #[test]
 fn small_packets_fill_a_long_pipe_too() {
-    let (rate, delay) = (Rate::from_mbps(100).expect("a rate"), Duration::from_millis(10));
+    let rate = Rate::from_mbps(100).expect("a rate");
+    let delay = Duration::from_millis(10);
     let window = Window::of_pipe(rate, delay, 1_500);
     let config = PipeConfig { window, ..config(Arq::Persistent) };
     let run = Run::new(config, (Some(100), 10_000), |_: usize, _: &Frame| Fate::Arrives);
@@ -749,7 +750,8 @@ fn frames_of(
 ) -> (usize, Vec<PacketEvent>, usize) {
     let mut air = Stream::new(Seed(7), "air");
     let run = Run::new(config, (Some(10), 1_000), |end, frame: &Frame| {
-        let (from, to) = (frame.header.len() as u32 * 8, frame.payload.len() as u32 * 8);
+        let from = frame.header.len() as u32 * 8;
+        let to = frame.payload.len() as u32 * 8;
         let wrong = end == 0 && to > 0 && air.unit() < 1.0 - (1.0 - rate).powf(f64::from(to));
         if wrong { Fate::Inverted(from + air.below(u64::from(to)) as u32) } else { Fate::Arrives }
     });

@@ -216,7 +216,8 @@ impl Best {
             let all = there * good.powi(pieces as i32);
             let seconds = self.cost.of(wanted + BLOCK_CHECK).as_secs_f64();
             let bytes = wanted as f64 * all * arrives;
-            let (carries, kept) = (wanted, saved * all);
+            let carries = wanted;
+            let kept = saved * all;
             return Candidate {
                 plan,
                 bytes,
@@ -230,7 +231,9 @@ impl Best {
         }
         let used = usize::from(plan.blocks).min(wanted.div_ceil(level.data())).max(1);
         let reached = self.cuts.reached(used);
-        let (mut brought, mut before, mut there) = (0.0, 1.0, 1.0);
+        let mut brought = 0.0;
+        let mut before = 1.0;
+        let mut there = 1.0;
         let mut left = wanted;
         for reached in &reached[..used] {
             let data = left.min(level.data());
@@ -307,7 +310,8 @@ impl Best {
         let first = within(now, attempts);
         let sent = 1.0 + now * (1.0 - after_loss.powf(attempts - 1.0)) / arrives(after_loss);
         // Frames whose blocks are all received, and frames with failed blocks.
-        let (full, last) = (request.bytes / carries.max(1), request.bytes % carries.max(1));
+        let full = request.bytes / carries.max(1);
+        let last = request.bytes % carries.max(1);
         let each = self.unharmed(plan, good, carries);
         let end = if last == 0 { 1.0 } else { self.unharmed(plan, good, last) };
         let all = each.powf(full as f64) * end;
@@ -402,7 +406,8 @@ impl Best {
     /// Returns the level with the highest expected gain for a long packet in frames of maximum
     /// size.
     fn best_level(&self) -> Level {
-        let (worth, survival) = (self.gained.0 / self.gained.1, self.survival());
+        let worth = self.gained.0 / self.gained.1;
+        let survival = self.survival();
         let gain = |level: &Level| {
             let blocks = MAX_BLOCKS as u8;
             let plan = Plan { blocks, level: *level, whole: false, uncoded: false };

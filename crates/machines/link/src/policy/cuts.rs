@@ -38,7 +38,8 @@ impl Cuts {
         let state = usize::from(self.was_cut);
         let is_cut = fates.iter().any(|fate| matches!(fate, Fate::Missing));
         let blocks = &mut self.block[state];
-        let (mut as_blocks, cut) = (1.0, self.frame[state].value);
+        let mut as_blocks = 1.0;
+        let cut = self.frame[state].value;
         for (block, fate) in blocks.iter().zip(fates) {
             if matches!(fate, Fate::Missing) {
                 as_blocks *= block.value;
@@ -253,7 +254,8 @@ mod tests {
         let mut cuts = Cuts::default();
         cuts.learn(level, 98, &[CUT, CUT]);
         cuts.learn(level, 98, &[GOOD, GOOD]);
-        let (frame, block) = (1.0 / 0.7 / 3.0, 1.0 / 3.0);
+        let frame = 1.0 / 0.7 / 3.0;
+        let block = 1.0 / 3.0;
         let expected =
             [weighed(1.0, 1.0 - frame / 2.0, 1.0 - block), weighed(1.0, 1.0 - frame, 1.0 - block)];
         assert_reached(&cuts, &expected);

@@ -9,14 +9,14 @@ use super::{Outcome, Plan, Policy, Request};
 pub struct Fixed(Plan);
 
 impl Fixed {
-    /// Frames of five blocks without parity: pure local retransmission.
     //= S3.18
+    /// Frames of five blocks without parity: pure local retransmission.
     pub const BOLD: Self = Self::new(5, Level::NONE);
-    /// Frames of five blocks, 5 % of them parity.
     //= S3.19
+    /// Frames of five blocks, 5 % of them parity.
     pub const LIGHT: Self = Self::new(5, Level::LIGHT);
-    /// Frames of one block, 29 % of it parity.
     //= S3.20
+    /// Frames of one block, 29 % of it parity.
     pub const ROBUST: Self = Self::new(1, Level::ROBUST);
 
     const fn new(blocks: u8, level: Level) -> Self {

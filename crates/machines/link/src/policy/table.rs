@@ -206,7 +206,8 @@ fn fault_of_numbers(
 fn fault_of_way(rules: &[TableRule], at: usize, level: Level) -> Option<(&'static str, String)> {
     let rule = &rules[at];
     let TableRule { when, at_least, .. } = *rule;
-    let (before, behind) = (&rules[..at], &rules[at + 1..]);
+    let before = &rules[..at];
+    let behind = &rules[at + 1..];
     if let Some(other) = before.iter().position(|other| holds_first(other, rule, true)) {
         let problem = format!("rule {} of the state holds whenever this one does", other + 1);
         return Some(("when", problem + ": remove one, or change their order"));
@@ -303,7 +304,8 @@ fn longest_stay(rules: &[TableRule], kinds: &[u8]) -> u32 {
 fn holds_first(first: &TableRule, other: &TableRule, is_before: bool) -> bool {
     // If both are satisfied at the same frame, their order decides.
     let last = u8::from(!is_before);
-    let (frames, among) = (other.at_least - last, other.of - last);
+    let frames = other.at_least - last;
+    let among = other.of - last;
     if !other.when.implies(first.when) || first.at_least > frames {
         return false;
     }

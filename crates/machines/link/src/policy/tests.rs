@@ -142,9 +142,9 @@ fn flex_gives_up_parity_that_is_not_needed_any_more() {
     assert_eq!(levels[20], Level::NONE, "{levels:?}");
 }
 
+//= S3.21
 /// If half of the frames are damaged throughout, to repeat them costs less than parity in all of
 /// them. The strongest parity is tried now and then, and no level between.
-//= S3.21
 #[test]
 fn parity_is_compared_with_repetition() {
     for (kind, most) in [(PolicyKind::Flex, 0.15), (PolicyKind::Best, 0.15)] {
@@ -170,7 +170,8 @@ fn parity_is_compared_with_repetition() {
 /// Reports frames of which every fifth block is destroyed, whatever its parity; gives the
 /// mean share of blocks that the levels leave for data.
 fn destroyed(policy: &mut dyn Policy, frames: usize) -> f64 {
-    let (mut block, mut data) = (0, 0);
+    let mut block = 0;
+    let mut data = 0;
     for _ in 0..frames {
         let plan = policy.plan(&REQUEST).unwrap();
         let fates: Vec<Fate> = (0..plan.blocks)
@@ -425,7 +426,8 @@ fn best_gives_the_last_attempt_more_parity() {
 fn best_finds_out_cheaply_when_a_spell_of_losses_is_over() {
     // A third of all frames are lost, four in a row.
     let mut best = Best::new(COST);
-    let (mut inside, mut outside) = (Vec::new(), Vec::new());
+    let mut inside = Vec::new();
+    let mut outside = Vec::new();
     for turn in 0..1_200 {
         let plan = best.plan(&REQUEST).unwrap();
         let is_lost = turn % 12 < 4;

@@ -32,7 +32,8 @@ impl RepairReceiver {
     /// unless their sender says otherwise.
     #[must_use]
     pub fn new(config: RepairConfig, accept_damaged: bool) -> Self {
-        let (deliveries, events) = (VecDeque::new(), VecDeque::new());
+        let deliveries = VecDeque::new();
+        let events = VecDeque::new();
         Self { config, accept_damaged, streams: Vec::new(), deliveries, events }
     }
 

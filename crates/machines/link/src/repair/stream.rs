@@ -86,7 +86,8 @@ impl ReceivingStream {
         let is_new = (number as usize) < kept * usize::from(depth);
         let next = FIRST + if is_new { 0 } else { u64::from(number) };
         let decoders = (0..depth).map(|_| PacketDecoder::new(kept)).collect();
-        let (waiting, given_up) = (VecDeque::new(), VecDeque::new());
+        let waiting = VecDeque::new();
+        let given_up = VecDeque::new();
         Self { id, config, decoders, next, waiting, given_up, unordered: false }
     }
 
@@ -183,7 +184,8 @@ impl ReceivingStream {
                 *known = *packet;
             }
         }
-        let (cover, sum) = (Cover { first, ..cover }, frame.payload.to_bytes());
+        let cover = Cover { first, ..cover };
+        let sum = frame.payload.to_bytes();
         // Damage of the trailer alone does not affect the repair symbol.
         let damaged = (repair_check(&sum) != check).then_some(check);
         if self.decoders[lane].take_repair(cover, &sum, damaged) {
@@ -321,7 +323,8 @@ impl ReceivingStream {
 
     /// Returns the interleaved block of a packet, and its index in that block.
     fn turn(&self, number: u32) -> (usize, u32) {
-        let (position, depth) = (self.position(number), u64::from(self.config.code.depth()));
+        let position = self.position(number);
+        let depth = u64::from(self.config.code.depth());
         ((position % depth) as usize, (position / depth) as u32)
     }
 }

@@ -187,7 +187,8 @@ fn every_receiver_of_a_group_repairs_bursts_of_its_own() {
     let mut sender = RepairSender::new(config("8/12,interleave:4"));
     let mut group = [(); 3].map(|()| RepairReceiver::new(config("8/12,interleave:4"), false));
     let mut delivered = [const { Vec::new() }; 3];
-    let (mut number, mut burst) = (0, Stream::new(Seed(3), "bursts"));
+    let mut number = 0;
+    let mut burst = Stream::new(Seed(3), "bursts");
     let mut first = [0; 3];
     for step in 0..640 {
         let now = Instant::START + STEP * step;

@@ -37,9 +37,9 @@ impl Default for Idle {
 }
 
 impl Idle {
+    //= S3.33
     /// Returns the maximum share of the air time that polls of `silent` stations take while others
     /// have units. Each unit takes `unit` with its ACK.
-    //= S3.33
     #[must_use]
     pub fn share_of_polls(
         &self,

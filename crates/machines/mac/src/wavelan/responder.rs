@@ -105,7 +105,8 @@ impl Responder {
     }
 
     fn head(&self, kind: Kind, unit: bool, more: bool, feedback: Option<Feedback>) -> Head {
-        let (to, from) = (self.coordinator, self.address);
+        let to = self.coordinator;
+        let from = self.address;
         Head { kind, to, from, unit, more, ack: feedback.map(|feedback| (to, feedback)) }
     }
 }

@@ -173,7 +173,8 @@ proptest! {
         let peers = [Address(1), Address(2)];
         let mut hub = Coordinator::new(Address(0), &peers, WavelanTiming::WAVELAN, Idle::default());
         let mut station = Responder::new(Address(1), Address(0), WavelanTiming::WAVELAN);
-        let (mut above_hub, mut above_station) = (Willing::default(), Willing::default());
+        let mut above_hub = Willing::default();
+        let mut above_station = Willing::default();
         let mut now = Instant::START;
         for (input, wait) in inputs {
             if wait && let Some((due, _)) = hub.poll_timeout() {

@@ -54,9 +54,9 @@ impl Assembly {
         self.last.get(&header.transmitter) == Some(&(header.sequence, header.fragment))
     }
 
+    //= S4.27
     /// Returns the number of sequence numbers between the last intact frame of the sender and this
     /// one. Returns 0 for the first frame of a sender, and for frames older than the last.
-    //= S4.27
     pub(super) fn lost_before(&self, header: &Header) -> u16 {
         let last = self.last.get(&header.transmitter);
         let ahead = last.map_or(0, |(last, _)| header.sequence.wrapping_sub(*last) % NUMBERS);
@@ -154,7 +154,8 @@ impl Assembly {
     fn give_up(&mut self, now: Instant, events: &mut VecDeque<DcfEvent>) {
         self.parts.retain(|_, parts| {
             if parts.expires <= now {
-                let (tag, len) = (parts.frame.tag, parts.bytes.len());
+                let tag = parts.frame.tag;
+                let len = parts.bytes.len();
                 // Its sender has or had a copy, and reports the outcome.
                 events.push_back(DcfEvent::discarded(tag, true, DropReason::Reassembly, len));
             }

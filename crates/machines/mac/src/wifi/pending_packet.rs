@@ -350,7 +350,8 @@ impl PendingPacket {
         let range = self.range(self.fragment);
         let head = self.snap.len();
         frame.header.extend(self.snap.iter().copied().skip(range.start).take(range.len()));
-        let (begin, end) = (range.start.max(head) - head, range.end.max(head) - head);
+        let begin = range.start.max(head) - head;
+        let end = range.end.max(head) - head;
         frame.payload = Payload::from(self.packet.payload.slice(begin..end));
     }
 

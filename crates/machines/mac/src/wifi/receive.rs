@@ -174,7 +174,9 @@ impl Dcf {
     /// Takes an intact data frame. If `has_come` is set, the frame is further parity of a packet
     /// that is already complete, so it counts as a duplicate.
     fn take_data(&mut self, now: Instant, frame: &mut Frame, header: &Header, has_come: bool) {
-        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let tag = frame.tag;
+        let kept = frame.kept;
+        let len = frame.payload.len();
         if has_come {
             return self.discard(tag, kept, DropReason::Duplicate, len);
         }
@@ -198,14 +200,17 @@ impl Dcf {
     }
 
     fn put_to(&mut self, fate: Use, frame: &mut Frame, header: &Header, ether_type: u16) {
-        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let tag = frame.tag;
+        let kept = frame.kept;
+        let len = frame.payload.len();
         if matches!(fate, Use::Relay | Use::Both) {
             let mut relayed = Frame { tag, kept, ..Frame::packet(frame.payload.clone()) };
             relayed.set_expiry(frame.expires);
             if frame.damage.frame == Check::Bad {
                 relayed.damage.frame = Check::Bad;
             }
-            let (to, source) = (header.destination(), Some(header.source()));
+            let to = header.destination();
+            let source = Some(header.source());
             let packet = Packet { frame: relayed, to, ether_type, expires: None, source };
             self.relayed.push_back(packet);
         }
@@ -229,7 +234,9 @@ impl Dcf {
         header: &Header,
         (vector, found): (&RxVector, Reception),
     ) {
-        let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+        let tag = frame.tag;
+        let kept = frame.kept;
+        let len = frame.payload.len();
         let ours = header.receiver == self.config.address;
         let whole = header.kind == Kind::Data
             && header.fragment == 0
@@ -288,7 +295,8 @@ fn has_good_check(frame: &Frame) -> bool {
 /// Removes MAC header, FCS and WEP fields from a frame; returns `false` if one of them is missing.
 fn strip(frame: &mut Frame, header: &Header) -> bool {
     let wep = if header.flags.has(Flags::PROTECTED) { WEP } else { 0 };
-    let (before, behind) = (header.kind.header_len() + wep, FCS_LEN + wep);
+    let before = header.kind.header_len() + wep;
+    let behind = FCS_LEN + wep;
     if frame.header.len() < before || frame.trailer.len() < behind {
         return false;
     }

@@ -167,7 +167,8 @@ impl Dcf {
 
     fn send_data(&mut self, now: Instant) {
         let Some(job) = &self.job else { return };
-        let (rate, unanswered) = (job.rate, job.is_unanswered());
+        let rate = job.rate;
+        let unanswered = job.is_unanswered();
         let sifs = self.config.timing.sifs;
         let answer = self.duration_of(self.config.response_rate(rate), self.config.ack_len());
         let mut reserves = if unanswered { Duration::ZERO } else { sifs + answer };
@@ -183,7 +184,10 @@ impl Dcf {
             job.stamp(bss.clock(now + to_body(rate, self.config.preamble)));
         }
         let frame = job.build(field(reserves));
-        let (tag, attempt, len, kept) = (frame.tag, job.sent(), frame.len(), !job.given_away);
+        let tag = frame.tag;
+        let attempt = job.sent();
+        let len = frame.len();
+        let kept = !job.given_away;
         let is_packet = job.is_packet();
         self.events.push_back(if is_packet {
             DcfEvent::packet(tag, PacketEventKind::Sent { attempt, len, kept })
@@ -398,7 +402,8 @@ impl Dcf {
     fn report_drop(&mut self, reason: DropReason) {
         if let Some(job) = self.job.as_ref().filter(|job| job.is_packet() && !job.given_away) {
             let packet = job.packet();
-            let (tag, len) = (packet.tag, packet.payload.len());
+            let tag = packet.tag;
+            let len = packet.payload.len();
             self.events.push_back(DcfEvent::given_up(tag, reason, len));
         }
     }
@@ -419,7 +424,9 @@ impl Dcf {
     /// Releases the pending packet, and records its outcome.
     fn release_packet(&mut self, arrived: bool) {
         if let Some(job) = self.job.take().filter(PendingPacket::is_packet) {
-            let (tag, spent, ideal) = (job.packet().tag, job.air, self.ideal_air_of(&job));
+            let tag = job.packet().tag;
+            let spent = job.air;
+            let ideal = self.ideal_air_of(&job);
             let attempts = job.attempts(arrived);
             let outcome_unknown = arrived && job.is_unanswered();
             self.outcome =

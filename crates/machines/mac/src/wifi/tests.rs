@@ -96,7 +96,8 @@ impl Node for Station {
         match (port, input) {
             (DEVICE, Input::Frame(frame, _)) => {
                 self.ledger.taken += 1;
-                let (to, ether_type) = (self.to, snap::IPV4);
+                let to = self.to;
+                let ether_type = snap::IPV4;
                 let packet = Packet { frame, to, ether_type, expires: None, source: None };
                 self.queue.push_back(packet);
                 self.with(|dcf, pull| dcf.handle_queued(now, pull));

@@ -24,7 +24,8 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(backoff: Backoff, timing: Timing, limits: Retries) -> Self {
-        let (least, most) = (timing.cw_min, timing.cw_max);
+        let least = timing.cw_min;
+        let most = timing.cw_max;
         Self { backoff, least, most, limits, short: 0, long: 0, now: least }
     }
 

@@ -47,7 +47,8 @@ impl Network {
         let Slot { medium, medium_port, contends, .. } = &mut self.interfaces[index];
         let medium = *medium;
         let MediumSlot { contenders, .. } = &mut self.media[medium];
-        let (port, attempt) = (*medium_port, contention.attempt_at());
+        let port = *medium_port;
+        let attempt = contention.attempt_at();
         if contenders.waiting.is_empty() {
             self.contended_media.push(medium);
         }

@@ -14,7 +14,9 @@ impl Network {
     #[inline]
     pub(super) fn stop_rest(&mut self, index: usize) {
         let Slot { medium, medium_port, resting, .. } = &mut self.interfaces[index];
-        let (medium, port, is_idle) = (*medium, *medium_port, core::mem::take(resting));
+        let medium = *medium;
+        let port = *medium_port;
+        let is_idle = core::mem::take(resting);
         if is_idle || self.end_contention(index) {
             self.media[medium].medium.stop_rest(port);
             self.take_late(medium);

@@ -176,7 +176,8 @@ fn what_hosts_do_at_the_start_is_recorded() {
     let mut config = timeless();
     let to = Ipv4Addr::new(10, 0, 0, 2).into();
     let interval = Duration::from_millis(1);
-    let (start, stop) = (Instant::START, None);
+    let start = Instant::START;
+    let stop = None;
     let ping = PingConfig { to, size: 10, interval, count: Some(3), start, stop };
     let hosts: Vec<_> = config.stations.iter_mut().filter_map(|it| it.host.as_mut()).collect();
     for (host, apps) in hosts.into_iter().zip([vec![AppConfig::Ping(ping)], vec![]]) {

@@ -229,10 +229,10 @@ impl Scheduler for Elf {
         }
     }
 
+    //= S3.38
     /// Chooses the reserved flow that is furthest behind its share. If none is behind, chooses the
     /// best-effort flow of the lowest level. If there is none either, chooses a reserved flow
     /// without charging it, so that the link is work-conserving.
-    //= S3.38
     fn choose(&mut self) -> Option<usize> {
         if let Some(flow) = self.due() {
             return Some(flow);

@@ -223,8 +223,8 @@ fn only_effort_limited_fairness_knows_lag() {
     }
 }
 
-/// Air-time fairness is blind to outcome where effort-limited fairness makes up for errors.
 //= S3.29
+/// Air-time fairness is blind to outcome where effort-limited fairness makes up for errors.
 #[test]
 fn only_effort_limited_fairness_makes_up_for_errors() {
     let efforts = |discipline: Discipline| {

@@ -80,7 +80,8 @@ fn the_longest_queue_gives_up_its_head_when_there_is_no_room() {
 #[test]
 fn what_leaves_is_what_came_and_counts_come_back_to_nothing() {
     let mut queue = queue(10_000);
-    let (mut taken, mut left) = (0, 0);
+    let mut taken = 0;
+    let mut left = 0;
     for ms in 0..3_000_u64 {
         for flow in 0..3 {
             if matches!(queue.push(at(ms), packet(flow, 400)), Join::Joined) {

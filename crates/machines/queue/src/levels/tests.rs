@@ -35,7 +35,8 @@ proptest! {
             1..400,
         ),
     ) {
-        let (mut levels, mut reference) = (Levels::new(), Reference::default());
+        let mut levels = Levels::new();
+        let mut reference = Reference::default();
         let mut floor = 0;
         for (flow, magnitude, draw, leaves) in steps {
             levels.remove(flow);

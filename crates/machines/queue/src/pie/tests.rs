@@ -27,7 +27,8 @@ fn the_probability_follows_the_controller_of_the_rfc() {
     let mut pie = controller(1);
     let got = hold(&mut pie, (15, 15 * 60), 40);
     // An own calculation, step by step, of the delay held at 40 ms (25 ms above the target).
-    let (mut p, mut old) = (0.0_f64, 0.0);
+    let mut p = 0.0_f64;
+    let mut old = 0.0;
     for (step, got) in got.iter().enumerate() {
         let delay = (15.0 * (step as f64 + 1.0)).min(40.0) / 1e3;
         let divisor = match p {

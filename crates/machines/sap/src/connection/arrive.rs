@@ -551,7 +551,8 @@ impl Connection {
             return;
         }
         self.trust.on_loss();
-        let (number, next) = (packet.number, self.sent.next());
+        let number = packet.number;
+        let next = self.sent.next();
         let round_trips = self.rtt.least_and_recent(now);
         let is_exact = self.is_exact(packet);
         let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };

@@ -239,7 +239,8 @@ impl Connection {
     /// Keeps an approximate message for repair.
     fn remember(&mut self, message: &Message, number: u32) {
         let outbox = &mut self.outbox;
-        let (stream, data) = (message.stream, message.data.clone());
+        let stream = message.stream;
+        let data = message.data.clone();
         outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
         outbox.remembered += KEPT + message.data.len();
         while outbox.remembered > self.config.repair_memory

@@ -72,7 +72,8 @@ impl Connection {
         let begun = self.inbox.partial.precise.get(&name);
         self.admit(begun.map(|it| it.admits(part, received.data.len())), part, received)?;
         let first = if begun.is_none() { BEGUN } else { 0 };
-        let (room, needed) = (self.room(), first + weight(received.data.len()));
+        let room = self.room();
+        let needed = first + weight(received.data.len());
         if room < needed {
             let mine = self.inbox.partial.favoured.is_none_or(|favoured| favoured == name);
             if placed != Placed::Next || !self.inbox.ready.is_empty() || !mine {
@@ -108,7 +109,8 @@ impl Connection {
         is_again: bool,
     ) -> Result<(), Dropped> {
         let name = (received.stream, received.number);
-        let (offset, len) = (part.offset as usize, received.data.len());
+        let offset = part.offset as usize;
+        let len = received.data.len();
         let partial = &mut self.inbox.partial;
         let known = partial.approximate.get(&name).is_some_and(|it| it.overlaps(offset, len));
         if let Some((_, at)) = partial.given_up.iter().find(|(it, _)| *it == name) {

@@ -243,8 +243,8 @@ impl Connection {
         Some(gain * self.congestion.window() as f64 / round)
     }
 
-    /// Builds and numbers a datagram; `load` is tracked if the peer acknowledges it.
     //= S0.3
+    /// Builds and numbers a datagram; `load` is tracked if the peer acknowledges it.
     pub(super) fn datagram(
         &mut self,
         now: Instant,
@@ -290,7 +290,8 @@ impl Connection {
     /// fills the window, or is the last one. Of those that are only `reported`, one in each part of
     /// the window needs it, since a report takes airtime and may collide with what it reports.
     fn is_urgent(&mut self, size: usize, reported: bool) -> bool {
-        let (in_flight, window) = (self.sent.in_flight() + size, self.congestion.window());
+        let in_flight = self.sent.in_flight() + size;
+        let window = self.congestion.window();
         let outbox = &self.outbox;
         let nothing_waits = outbox.new.is_empty() && outbox.approximate.is_empty();
         let is_last = self.sending == FinState::Pending && nothing_waits;

@@ -5,7 +5,8 @@ use super::*;
 
 /// Returns the datagram of an encoded message.
 fn datagram(encoded: &Encoded) -> Vec<u8> {
-    let (kind, flags) = (windfall_wire_net::sap::SapKind::Data, encoded.flags);
+    let kind = windfall_wire_net::sap::SapKind::Data;
+    let flags = encoded.flags;
     let header = SapHeader { kind, flags, exact: 0, connection: 1, number: 2 };
     let header = header.emit([&encoded.head, &encoded.exact]);
     [&header[..], &encoded.head, &encoded.exact, &encoded.rest].concat()

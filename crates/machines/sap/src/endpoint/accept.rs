@@ -61,7 +61,8 @@ impl SapEndpoint {
         }
         let Some(half) = self.forget(id) else { return Ok(()) };
         let span = now.saturating_since(half.since);
-        let (peer, seal) = (half.peer, half.sealed.map(|(seal, _)| seal));
+        let peer = half.peer;
+        let seal = half.sealed.map(|(seal, _)| seal);
         let skips = self.secret.draw();
         let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
         connection.note_greeting(span);

@@ -84,7 +84,8 @@ impl AddressQuota {
     pub(super) fn obstacle(&self, from: SocketAddr, config: &SapConfig) -> Option<Full> {
         let owner = owner(from.ip());
         let [half_open, waiting, accepted] = self.counts;
-        let (mine, unaccepted) = (self.taken(owner), half_open + waiting);
+        let mine = self.taken(owner);
+        let unaccepted = half_open + waiting;
         if mine.0 >= config.max_waiting_per_address {
             return Some(Full { owner, accepted_too: false });
         }

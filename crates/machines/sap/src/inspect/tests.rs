@@ -7,13 +7,15 @@ fn message(number: u32, suspect: &[Range<usize>]) -> Received {
         [] => Integrity::Intact,
         ranges => Integrity::Suspect(ranges.to_vec()),
     };
-    let (kind, data) = (MessageKind::Approximate, Bytes::from(vec![number as u8; 1024]));
+    let kind = MessageKind::Approximate;
+    let data = Bytes::from(vec![number as u8; 1024]);
     Received { stream: 0, kind, number, data, exact: Vec::new(), integrity, missing: Vec::new() }
 }
 
 fn repair(number: u32, ranges: &[Range<usize>]) -> Received {
     let len = ranges.iter().map(Range::len).sum();
-    let (kind, data) = (MessageKind::Repair, Bytes::from(vec![0xee; len]));
+    let kind = MessageKind::Repair;
+    let data = Bytes::from(vec![0xee; len]);
     Received { kind, data, exact: ranges.to_vec(), ..message(number, &[]) }
 }
 
@@ -49,7 +51,8 @@ fn a_tolerance_chooses_coverage_and_retransmission() {
 #[test]
 fn damage_beyond_the_tolerance_is_repaired_and_blocks_later_messages() {
     let mut inspector = tolerant(1e-4, true);
-    let (second, first) = (256..512, 0..256);
+    let second = 256..512;
+    let first = 0..256;
     let bad = std::slice::from_ref(&second);
     let asked = inspector.push(message(0, bad)).expect("a block of four");
     assert_eq!((asked.number, &asked.ranges[..]), (0, bad));

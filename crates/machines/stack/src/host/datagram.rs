@@ -50,7 +50,8 @@ pub(super) fn header(
         }
         Transport::Tcp => return None,
         Transport::Echo => {
-            let (id, seq) = (src_port, sender.echo);
+            let id = src_port;
+            let seq = sender.echo;
             match addresses {
                 Addresses::V4 { .. } => {
                     Icmpv4Repr::EchoRequest { id, seq }.emit(&mut header, data);
@@ -157,7 +158,8 @@ fn remaining(damage: &Damage, covered: usize, len: usize) -> Damage {
         return Damage { frame: Check::Good, corrected: damage.corrected, ..Damage::default() };
     }
     let header = HEADER_LEN as u32;
-    let (covered, len) = (covered as u32 - header, len as u32 - header);
+    let covered = covered as u32 - header;
+    let len = len as u32 - header;
     let from_data = |at: u32| at.saturating_sub(header).clamp(covered, len);
     let ranges = damage.suspect.iter();
     let mut suspect: Vec<_> = ranges

@@ -78,7 +78,8 @@ impl Sockets {
         transport: Transport,
         mut local: SocketAddr,
     ) -> Result<SocketAddr, SocketError> {
-        let (name, kind) = ((app, socket), Kind::of(transport));
+        let name = (app, socket);
+        let kind = Kind::of(transport);
         if self.open.contains_key(&name) {
             return Err(SocketError::AddressInUse);
         }

@@ -264,7 +264,8 @@ impl Streams {
         now: Instant,
         datagram: &mut IpDatagram,
     ) -> Result<(), DropReason> {
-        let (addresses, ecn) = (datagram.addresses, datagram.ecn());
+        let addresses = datagram.addresses;
+        let ecn = datagram.ecn();
         let Damage { missing, lost_before, .. } = datagram.damage;
         let arrival = SegmentMeta { addresses, ecn, missing, lost_before };
         self.tcp.handle_segment(now, &arrival, &datagram.take_content())

@@ -211,7 +211,8 @@ fn each_check_drops_under_its_own_name() {
         assert!(ledger.balances());
         ledger.drops.iter().map(|(reason, _)| reason).collect::<Vec<_>>()
     };
-    let (v4, v6) = (("0.0.0.0:0", "10.0.0.2:9"), ("[::]:0", "[fd00::2]:9"));
+    let v4 = ("0.0.0.0:0", "10.0.0.2:9");
+    let v6 = ("[::]:0", "[fd00::2]:9");
     let udp = Transport::Udp;
     let header = damaged(udp, v4.0, v4.1, |frame| frame.invert(&[67]));
     assert_eq!(header, [DropReason::IpHeaderChecksum]);
@@ -243,7 +244,8 @@ fn without_a_header_checksum_the_pseudo_header_keeps_damaged_addresses_from_deli
         row.open(0, transport, "[::]:0");
         row.open(1, transport, "[::]:9");
         let to = "[fd00::2]:9".parse().expect("an address");
-        let (socket, data) = (SOCKET, Bytes::from_static(&[0; 50]));
+        let socket = SOCKET;
+        let data = Bytes::from_static(&[0; 50]);
         row.hosts[0].handle_command(NOW, APP, SocketCommand::Send { socket, to, data });
         let (_, outgoing) = row.hosts[0].poll_transmit(NOW).expect("a packet");
         let mut frame = outgoing.frame;
@@ -326,7 +328,8 @@ fn a_socket_that_checks_nothing_takes_damaged_datagrams_of_any_coverage() {
             28 => |frame| frame.invert(&[28 * 8]),
             _ => |frame| frame.invert(&[60 * 8]),
         };
-        let (socket, to) = (SOCKET, "10.0.0.2:9".parse().expect("an address"));
+        let socket = SOCKET;
+        let to = "10.0.0.2:9".parse().expect("an address");
         let data = Bytes::from_static(&[0; 50]);
         let send = SocketCommand::SendCovered { socket, to, data, coverage: 12 };
         row.hosts[0].handle_command(NOW, APP, send);
@@ -371,7 +374,8 @@ fn routers_between_pass_packets_on_and_tell_the_path_mtu() {
 fn the_hop_limit_ends_a_walk_and_its_source_hears_of_it() {
     let mut row = Row::line(1500);
     let echo = |hop_limit: u8| {
-        let (src, dst) = ([10, 0, 0, 1].into(), [10, 2, 0, 1].into());
+        let src = [10, 0, 0, 1].into();
+        let dst = [10, 2, 0, 1].into();
         let mut repr = windfall_wire_net::Ipv4Repr::new(src, dst, Protocol::ICMP, 8).expect("fits");
         repr.hop_limit = hop_limit;
         let mut packet = vec![0; 28];
@@ -424,7 +428,8 @@ fn a_host_can_speak_to_itself() {
 fn sensible(stream: &mut Stream, now: Instant) -> (Port, Input) {
     let mut pick = |choices: &[u8]| choices[stream.below(choices.len() as u64) as usize];
     let v6 = pick(&[0, 1]) == 1;
-    let (net, host) = (pick(&[0, 1, 2]), pick(&[1, 2, 255]));
+    let net = pick(&[0, 1, 2]);
+    let host = pick(&[1, 2, 255]);
     let addresses = if v6 {
         let address = |net, host| [0xfd00 | u16::from(net), 0, 0, 0, 0, 0, 0, u16::from(host)];
         Addresses::V6 { src: address(0, 1).into(), dst: address(net, host).into() }
@@ -478,7 +483,8 @@ fn the_laws_hold() {
         config.receive_buffer = 5_000;
         let mut host = Host::new(config, seed);
         for (socket, transport) in [(0, Transport::Udp), (1, LITE)] {
-            let (socket, local) = (SocketId(socket), ([0; 4], 9).into());
+            let socket = SocketId(socket);
+            let local = ([0; 4], 9).into();
             host.handle_command(NOW, APP, SocketCommand::Open { socket, transport, local });
         }
         host
@@ -508,7 +514,8 @@ fn a_stream_crosses_routers_and_fits_the_narrowest_link() {
         row.send(0, to, &data);
         row.hosts[0].handle_command(NOW, APP, SocketCommand::Finish { socket: SOCKET });
         row.run();
-        let (mut received, mut finished) = (Vec::new(), false);
+        let mut received = Vec::new();
+        let mut finished = false;
         while let Some((_, event)) = row.hosts[3].poll_socket_event() {
             match event {
                 SocketEvent::Stream { data, .. } => received.extend_from_slice(&data),
@@ -554,7 +561,8 @@ fn a_paused_stream_waits_at_its_sender_and_loses_nothing() {
     assert!(full.contains(&connection.readable()), "{} bytes", connection.readable());
     row.hosts[1].handle_command(NOW, APP, SocketCommand::Resume { socket });
     row.run();
-    let (mut received, mut ends) = (Vec::new(), 0);
+    let mut received = Vec::new();
+    let mut ends = 0;
     for event in row.events(1) {
         match event {
             SocketEvent::Stream { data, .. } if ends == 0 => received.extend_from_slice(&data),

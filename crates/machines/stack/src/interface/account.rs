@@ -219,7 +219,8 @@ impl InterfaceAccount {
 
     /// Counts a packet that is delivered to the device.
     pub(super) fn delivered(&mut self, frame: &Frame) {
-        let (len, is_damaged) = (frame.payload.len(), frame.damage.is_damaged());
+        let len = frame.payload.len();
+        let is_damaged = frame.damage.is_damaged();
         self.counters.to_device += 1;
         self.counters.bytes_to_device += len as u64;
         self.counters.damaged_to_device += u64::from(is_damaged);

@@ -216,9 +216,9 @@ impl Queues {
         entry.under_way.or_else(|| entry.peers.front().copied())
     }
 
+    //= S3.38
     /// Dequeues the next packet for `peer` that can still arrive in time, if it is that peer's
     /// turn. `least` returns the minimum transit time for a length.
-    //= S3.38
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -376,9 +376,9 @@ impl Entry {
         Service { effort: spent.as_secs_f64(), outcome }
     }
 
+    //= S3.33
     /// Returns the outcome of a delivered packet. For a reserved flow it is the time that its bytes
     /// take at the reserved rate, for others the air time without errors.
-    //= S3.33
     fn due(&self, ticket: Ticket, ideal: f64) -> f64 {
         let reserved = |rate: Rate| ticket.len as f64 * 8.0 / rate.as_bps() as f64;
         self.reserve.map_or(ideal, |rate| self.share.weight * reserved(rate))

@@ -59,12 +59,12 @@ pub struct GsmLinkConfig {
     pub tunnel: Option<GsmTunnel>,
 }
 
-/// The tunnel of paper 001, section 4, between the base station and the machine that terminates the
-/// line: blocks in datagrams, and two clocks.
 //= S1.24
 //= S1.27
 //= S1.25
 //= S1.59
+/// The tunnel of paper 001, section 4, between the base station and the machine that terminates the
+/// line: blocks in datagrams, and two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GsmTunnel {
     /// The depth of the jitter buffer of each direction in blocks. Playout starts at this depth;
@@ -118,7 +118,8 @@ impl GsmLink {
         if !self.line.is_hungry() {
             return;
         }
-        let (line, delay) = (&self.line, self.delay);
+        let line = &self.line;
+        let delay = self.delay;
         let least = |len| line.time_of(len + PPP_LEN) + delay;
         let Some(pulled) = self.waiting.pull(now, least, account) else { return };
         if let (Some(tag), Some(expires)) = (pulled.frame.tag, pulled.expires) {

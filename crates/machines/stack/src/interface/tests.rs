@@ -244,7 +244,8 @@ fn a_lost_packet_is_made_from_a_repair_and_keeps_its_name() {
     let repairs = RepairsConfig { send: code, receive: code, ..RepairsConfig::default() };
     let link = LinkLayerConfig::Pipe(PipeConfig { accept_damaged: true, ..PipeConfig::default() });
     let config = InterfaceConfig { repairs, link, ..InterfaceConfig::default() };
-    let (mut near, mut far) = (observed(config.clone()), observed(config));
+    let mut near = observed(config.clone());
+    let mut far = observed(config);
     (0..4).for_each(|tag| near.handle_input(now, DEVICE, packet(tag, 300)));
     let mut sent = 0;
     while let Some((MEDIUM, outgoing)) = near.poll_transmit(now) {
@@ -294,8 +295,10 @@ fn in_time_beside_repairs(
             ..TransitTiming::default()
         });
     }
-    let (mut busy, mut counts) = (None::<Instant>, [0, 0]);
-    let (mut slot, mut left) = (Instant::START, 0);
+    let mut busy = None::<Instant>;
+    let mut counts = [0, 0];
+    let mut slot = Instant::START;
+    let mut left = 0;
     for step in 0..4_000 * every + 2_000 {
         let now = Instant::START + Duration::from_micros(100) * step;
         near.handle_timeout(now);

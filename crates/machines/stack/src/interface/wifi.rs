@@ -109,7 +109,9 @@ impl WifiLink {
         let Some(header) = RelayHeader::new(&packet) else { return false };
         let mut frame = packet.frame;
         if frame.is_late(now) {
-            let (tag, kept, len) = (frame.tag, frame.kept, frame.payload.len());
+            let tag = frame.tag;
+            let kept = frame.kept;
+            let len = frame.payload.len();
             account.discarded(tag, kept, DropReason::Late, len);
             return false;
         }
@@ -117,7 +119,10 @@ impl WifiLink {
         let lifetime = frame.class.lifetime;
         frame.set_expiry(lifetime.map(|lifetime| now.saturating_add(lifetime)));
         header.put(&mut frame);
-        let (tag, kept, flow, len) = (frame.tag, frame.kept, frame.class.flow, frame.payload.len());
+        let tag = frame.tag;
+        let kept = frame.kept;
+        let flow = frame.class.flow;
+        let len = frame.payload.len();
         if frame.damage.frame == Check::Bad && !self.accepts(&frame) {
             account.discarded(tag, kept, DropReason::FrameCheck, len);
             return false;

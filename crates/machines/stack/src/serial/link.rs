@@ -89,7 +89,8 @@ impl FramedLink {
         let deframer = UncheckedDeframer::new(2 * config.mtu + BESIDE);
         let interface = Interface::new(config, seed, "line");
         let incarnation = Stream::new(seed, "incarnation").below(1 << 16) as u16;
-        let (peer, deliveries) = (Peer::default(), VecDeque::new());
+        let peer = Peer::default();
+        let deliveries = VecDeque::new();
         Self { interface, incarnation, peer, deframer, next: None, deliveries }
     }
 
@@ -171,7 +172,8 @@ fn apart(bytes: &[u8]) -> Option<(u16, Frame)> {
         let [a, b, c] = [before[at], before[at + 3], before[at + 6]];
         (a & b) | (a & c) | (b & c)
     });
-    let (header, trailer) = (usize::from(lengths >> 2), 4 * usize::from(lengths & 3));
+    let header = usize::from(lengths >> 2);
+    let trailer = 4 * usize::from(lengths & 3);
     let (header, rest) = rest.split_at_checked(header)?;
     let (data, trailer) = rest.split_at_checked(rest.len().checked_sub(trailer)?)?;
     let parts = FrameParts {

@@ -123,10 +123,8 @@ impl PppLine {
             self.deliveries.push_back(frame);
         }
         let counts = self.ppp.counts();
-        let (bad, malformed) = (
-            counts.frame_check - self.counts.frame_check,
-            counts.malformed - self.counts.malformed,
-        );
+        let bad = counts.frame_check - self.counts.frame_check;
+        let malformed = counts.malformed - self.counts.malformed;
         self.counts = counts;
         self.taken += bad + malformed;
         self.drops.count_many(DropReason::FrameCheck, bad);

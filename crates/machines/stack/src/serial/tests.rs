@@ -43,7 +43,8 @@ fn repeating(_near: bool) -> SerialFraming {
 
 /// Packets in coded frames, of which a long one takes several.
 fn coded(_near: bool) -> SerialFraming {
-    let (per_frame, per_byte) = (Duration::from_micros(5), Duration::from_micros(800));
+    let per_frame = Duration::from_micros(5);
+    let per_byte = Duration::from_micros(800);
     let policy = PolicyChoice::Named(PolicyKind::Robust);
     let coding = Coding { policy, padded: false, cost: Cost { per_frame, per_byte } };
     let arq = Arq::Persistent;

@@ -162,9 +162,9 @@ impl Connection {
         }
     }
 
+    //= S2.5
     /// Takes SACK blocks; returns how many bytes beyond `ack` they report for the first time, and
     /// whether they report a duplicate.
-    //= S2.5
     fn take_sack(&mut self, now: Instant, seg: &Segment, ack: u64) -> (u64, bool) {
         let blocks = &seg.header.options.sack;
         if !self.negotiated.sack || blocks.is_empty() {
@@ -268,9 +268,9 @@ impl Connection {
         self.recovery.in_flight(&flow) + flow.mss >= self.congestion.window()
     }
 
+    //= S2.2
     /// Takes a round-trip measurement from the echo or from the segment that is timed (Karn);
     /// returns it.
-    //= S2.2
     pub(super) fn measure(&mut self, now: Instant, ack: u64, seg: &Segment) -> Option<Duration> {
         let echo = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
         // Many peers echo the first SYN even if they answer a later one. Only an echo of the last

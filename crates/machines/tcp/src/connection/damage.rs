@@ -83,8 +83,8 @@ impl PeerReports {
 }
 
 impl Connection {
-    /// Handles a segment whose checksum failed and whose detection option held (S4.8).
     //= S4.8
+    /// Handles a segment whose checksum failed and whose detection option held (S4.8).
     pub(super) fn receive_damaged(
         &mut self,
         now: Instant,
@@ -139,13 +139,13 @@ impl Connection {
         self.owe_ack();
     }
 
+    //= S4.27
     /// Notifies the peer of segments that the link says it has lost right before the one at `start`
     /// with `len` bytes.
     ///
     /// The link counts frames and does not know their contents. A hole in the stream shows that
     /// they carried its data. As many segments at the end of the hole are named as frames are
     /// missing, each presumed to be full-sized.
-    //= S4.27
     pub(super) fn notice_lost(&mut self, frames: u16, start: u64, len: u64) {
         let Corruption { notify, link_losses, .. } = self.config.corruption;
         if frames == 0 || !notify || !link_losses {
@@ -198,9 +198,9 @@ impl Connection {
         }
     }
 
+    //= S4.9
     /// Returns the next notification to put into an acknowledgment, and the position to
     /// acknowledge.
-    //= S4.9
     pub(super) fn take_notice(&mut self) -> Option<(Notification, u64)> {
         let mode = self.notification_mode();
         while !self.receiver.notices.is_empty() {
@@ -293,10 +293,10 @@ impl Connection {
         Duration::from_nanos(least.as_nanos().saturating_sub(error))
     }
 
-    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10), once for
-    /// each report of a copy.
     //= S4.4
     //= S4.10
+    /// Retransmits the segment at `start`, which the peer received damaged (S4.4, S4.10), once for
+    /// each report of a copy.
     pub(super) fn follow_notification(&mut self, now: Instant, start: u64, seg: &Segment) {
         let una = self.sender.una;
         let max = self.sender.max;
@@ -325,9 +325,9 @@ impl Connection {
         self.sender.repairs.push(repair);
     }
 
+    //= S4.5
     /// Returns whether everything that seems lost is known to have arrived damaged, which is no
     /// reason to reduce the window.
-    //= S4.5
     pub(super) fn is_damage_alone(&self) -> bool {
         let repairs = &self.sender.repairs;
         let waiting = repairs.iter().filter(|repair| repair.sent_at.is_none());

@@ -89,8 +89,8 @@ impl Connection {
         (self.sender.buffer.slice(0..len as u64).0, fin)
     }
 
-    /// Takes the data of a SYN whose cookie is good (RFC 7413, section 4.2).
     //= S2.17
+    /// Takes the data of a SYN whose cookie is good (RFC 7413, section 4.2).
     pub(crate) fn take_early(&mut self, now: Instant, syn: &Segment) {
         let placed = self.receiver.buffer.insert(0, &syn.data);
         self.operations.copied_bytes += placed.copied;

@@ -136,8 +136,8 @@ impl Connection {
         }
     }
 
-    /// Writes a data segment from the template.
     //= S2.7
+    /// Writes a data segment from the template.
     fn fill_template(
         &mut self,
         now: Instant,
@@ -196,8 +196,8 @@ impl Connection {
         TcpOptions { timestamps, ..TcpOptions::default() }
     }
 
-    /// Adds SACK blocks for duplicate data and for data beyond holes (RFC 2018, 2883).
     //= S2.5
+    /// Adds SACK blocks for duplicate data and for data beyond holes (RFC 2018, 2883).
     fn add_sack(&mut self, options: &mut TcpOptions) {
         if !self.negotiated.sack {
             return;

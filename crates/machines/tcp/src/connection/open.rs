@@ -102,8 +102,8 @@ impl Connection {
         self.sender.window_from = (0, 0);
     }
 
-    /// Computes how many bytes of data a full segment carries: options count (RFC 6691; S4.6).
     //= S4.6
+    /// Computes how many bytes of data a full segment carries: options count (RFC 6691; S4.6).
     pub(super) fn size_segments(&mut self) {
         let most = self.sender.peer_mss.min(self.config.mss).min(self.sender.path_mss);
         let timestamps = if self.negotiated.timestamps { 12 } else { 0 };

@@ -14,6 +14,8 @@ impl Connection {
         self.config.prediction && self.state == TcpState::Established
     }
 
+    //= S2.6
+    //= S2.8
     /// Takes the segment if it is the predicted one; `false` passes it on to full processing.
     ///
     /// The six conditions of S2.6: (a) established, (b) ACK and at most PSH, (c) next in sequence,
@@ -21,8 +23,6 @@ impl Connection {
     ///
     /// # Errors
     /// With H1 first: the segment's timestamp is old.
-    //= S2.6
-    //= S2.8
     pub(super) fn predict(&mut self, now: Instant, seg: &mut Segment) -> Result<bool, DropReason> {
         if !self.prediction_applies() {
             return Ok(false);

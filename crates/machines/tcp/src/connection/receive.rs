@@ -50,9 +50,9 @@ impl Connection {
         self.place(now, seg, start)
     }
 
+    //= S2.3
     /// Checks that there is a timestamp, if negotiated (RFC 7323, section 3.2), and that it is not
     /// of a segment from before the numbers wrapped (section 5; step H1).
-    //= S2.3
     pub(super) fn check_timestamp(
         &mut self,
         now: Instant,
@@ -397,9 +397,9 @@ impl Connection {
         }
     }
 
-    /// Decides when to acknowledge data that came in order (RFC 9293, section 3.8.6.3).
     //= S2.10
     //= S2.47
+    /// Decides when to acknowledge data that came in order (RFC 9293, section 3.8.6.3).
     pub(super) fn schedule_ack(&mut self, now: Instant, len: u64) {
         let is_quick = self.is_quick(now);
         let receiver = &mut self.receiver;

@@ -234,8 +234,8 @@ impl Connection {
         }
     }
 
-    /// Counts a segment against the burst; segments beyond it are paced (S2.47).
     //= S2.47
+    /// Counts a segment against the burst; segments beyond it are paced (S2.47).
     fn count_burst(&mut self, now: Instant) {
         let Some(burst) = self.config.burst else {
             return;

@@ -76,8 +76,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// Finds the connection of a segment of `len` bytes, and counts that and the check to come.
     //= S2.14
+    /// Finds the connection of a segment of `len` bytes, and counts that and the check to come.
     fn look_up(&mut self, key: &ConnectionKey, len: usize) -> Option<u32> {
         let before = self.table.counts().compared;
         let slot = self.table.find(key);

@@ -91,11 +91,11 @@ impl FastOpens {
         self.refused.insert((path.local.ip(), path.remote), until);
     }
 
+    //= S2.17
     /// Decides how to answer a SYN to a listener, and whether to take its data.
     ///
     /// A copy of a SYN whose data were taken before is answered as an ordinary one (RFC 7413,
     /// section 2.1, leaves this to the application).
-    //= S2.17
     pub(super) fn judge(
         &mut self,
         config: &TcpConfig,

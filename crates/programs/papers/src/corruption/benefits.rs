@@ -117,7 +117,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         let all =
             |notify: &str| measure_all(figure.name, notify, name, trial, context.seed, trials);
         let on = if context.is_mutated { "off" } else { "on" };
-        let (with, without) = (all(on)?, all("off")?);
+        let with = all(on)?;
+        let without = all("off")?;
         benefits.push(Benefit { name, measure, source, with, without });
     }
     let method = format!(

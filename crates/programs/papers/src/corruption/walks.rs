@@ -110,7 +110,8 @@ impl Walk<'_> {
         let mut counts = Counts::default();
         let mut strengths: BTreeMap<u64, (f64, u64)> = BTreeMap::new();
         let mut seconds = Vec::new();
-        let (mut now, mut before) = (Instant::START, 0.0);
+        let mut now = Instant::START;
+        let mut before = 0.0;
         while now < simulation.end() {
             now = now.saturating_add(Duration::from_secs(1)).min(simulation.end());
             let second = seconds.len() as u64;
@@ -248,7 +249,8 @@ pub(crate) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
         };
         pairs.iter().map(|it| rank(of(it))).collect()
     };
-    let (x, y) = (ranks(|it| it.0), ranks(|it| it.1));
+    let x = ranks(|it| it.0);
+    let y = ranks(|it| it.1);
     let mean = pairs.len() as f64 / 2.0;
     let product = |a: &[f64], b: &[f64]| -> f64 {
         a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum()

@@ -41,17 +41,17 @@ struct Runs {
     links: Vec<[Vec<Measured>; 2]>,
 }
 
+//= S2.55
 /// Returns the repetitions of both stations for each megabyte that was delivered: a foot apart
 /// nothing but collisions makes them.
-//= S2.55
 fn collisions(run: &Measured) -> f64 {
     let [sender, receiver] = [SENDER, RECEIVER].map(|it| &run.ledgers[it]);
     let all = sender.packets.retransmissions + receiver.packets.retransmissions;
     all as f64 / (sender.delivered_bytes as f64 / 1e6)
 }
 
-/// Returns the standard deviation of the sender's timeout over its mean.
 //= S2.54
+/// Returns the standard deviation of the sender's timeout over its mean.
 fn swing(run: &Measured) -> f64 {
     let mean = statistics::mean(&run.timeouts).unwrap_or(f64::NAN);
     let squares: Vec<f64> = run.timeouts.iter().map(|it| (it - mean).powi(2)).collect();
@@ -73,7 +73,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     for (name, metres, radio) in LINKS {
         (context.progress)(name);
         let one = |settings: &str| {
-            let (metres, radio) = (Some(metres), radio.to_owned());
+            let metres = Some(metres);
+            let radio = radio.to_owned();
             Laptops { metres, radio, ..with(format!("{TIMED}{settings}")) }.replicate(context)
         };
         links.push([one("")?, one(", timestamps=off")?]);

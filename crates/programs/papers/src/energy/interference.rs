@@ -244,7 +244,8 @@ fn lifetimes(runs: &Runs) -> Claim {
         "the sender's lifetimes",
     );
     let claim = CASES.iter().zip(&runs.cases).fold(claim, |claim, (case, of)| {
-        let (low, high) = (case.minutes - 4.0, case.minutes + 4.0);
+        let low = case.minutes - 4.0;
+        let high = case.minutes + 4.0;
         let minutes = laptops::estimate(of, &runs.minutes());
         let rest =
             "the paper's, within four minutes: as far apart as two cases that differ by SACK";

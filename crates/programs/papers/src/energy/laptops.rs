@@ -82,7 +82,8 @@ struct Totals {
 
 impl Totals {
     fn of(simulation: &Simulation, stations: usize) -> Self {
-        let (network, now) = (simulation.network(), simulation.now());
+        let network = simulation.network();
+        let now = simulation.now();
         let usage = |number| windfall_output::totals::station_usage(network, number, now);
         // The receiver has one sink for each stream, the sender's first.
         let receiver = network.station(RECEIVER);
@@ -203,21 +204,21 @@ pub(crate) fn runs(context: &Context<'_>) -> usize {
 }
 
 impl Measured {
-    /// Returns how long the battery of a station lasts if it goes on so, in minutes.
     //= S2.27
+    /// Returns how long the battery of a station lasts if it goes on so, in minutes.
     pub(crate) fn minutes(&self, model: &EnergyModel, station: usize) -> f64 {
         let lifetime = model.lifetime(&self.usage[station]);
         lifetime.map_or(f64::INFINITY, |it| it.as_secs_f64() / 60.0)
     }
 
-    /// Returns the bytes that arrive while the battery of a station lasts.
     //= S2.28
+    /// Returns the bytes that arrive while the battery of a station lasts.
     pub(crate) fn bytes_of_a_battery(&self, model: &EnergyModel, station: usize) -> f64 {
         self.rate() / 8.0 * 60.0 * self.minutes(model, station)
     }
 
-    /// Returns the energy of a station for each byte that arrived, in joules.
     //= S2.28
+    /// Returns the energy of a station for each byte that arrived, in joules.
     pub(crate) fn joules_per_byte(&self, model: &EnergyModel, station: usize) -> f64 {
         model.energy(&self.usage[station]).total() / self.bytes as f64
     }

@@ -70,8 +70,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Fits the model to both lifetimes with a battery of `capacity` watt-hours.
 //= S2.25
+/// Fits the model to both lifetimes with a battery of `capacity` watt-hours.
 fn fit(
     figure: &'static str,
     preset: &EnergyModel,

@@ -76,11 +76,12 @@ fn given_up(run: &Measured) -> f64 {
     ledger.drops.total() as f64 / ledger.entered.max(1) as f64
 }
 
+//= S2.52
 /// Returns the probability that a window of 64 KiB loses two packets or more, which are lost
 /// independently of each other: nothing fades, and each frame has an error pattern of its own.
-//= S2.52
 fn several_lost(run: &Measured, size: u16) -> f64 {
-    let (lost, packets) = (given_up(run), WINDOW / f64::from(size));
+    let lost = given_up(run);
+    let packets = WINDOW / f64::from(size);
     let none = (1.0 - lost).powf(packets);
     1.0 - none - packets * lost * (1.0 - lost).powf(packets - 1.0)
 }

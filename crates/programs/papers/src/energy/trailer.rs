@@ -142,8 +142,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Claims that a checksum lets pass what chance does, wherever it stands.
 //= S2.16
+/// Claims that a checksum lets pass what chance does, wherever it stands.
 fn equal(damage: Damage, counts: [u64; 2], trials: u64) -> Claim {
     let kind = match damage {
         Damage::Burst => "a burst of 64 bits",
@@ -161,8 +161,8 @@ fn equal(damage: Damage, counts: [u64; 2], trials: u64) -> Claim {
     })
 }
 
-/// The advantage of a trailer that the paper names.
 //= S2.16
+/// The advantage of a trailer that the paper names.
 fn saving() -> Claim {
     Claim::paper(
         "S2.16",

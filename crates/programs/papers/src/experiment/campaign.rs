@@ -73,7 +73,8 @@ impl Campaign<'_> {
             };
             (0..self.figures.len()).filter(is_missing).collect()
         };
-        let (simulated, alone) = (missing(true), missing(false));
+        let simulated = missing(true);
+        let alone = missing(false);
         let state = Mutex::new(State { outcomes, measured: 0 });
         let measure = |place: &usize| self.measure(*place, &conditions, &state);
         match rayon::ThreadPoolBuilder::new().num_threads(self.jobs.get()).build() {

@@ -201,7 +201,8 @@ impl Basis {
 pub fn list_table(figures: &[&Figure]) -> Table {
     let mut table = Table::new(["figure", "shows", "measured in", "verdict", "extent", "seeds"]);
     for Figure { name, title, basis, record, .. } in figures {
-        let (verdict, extent) = (record.verdict.to_string(), record.extent.to_string());
+        let verdict = record.verdict.to_string();
+        let extent = record.extent.to_string();
         table.push([name, title, basis.name(), &verdict, &extent, &record.seeds_as_text()]);
     }
     table

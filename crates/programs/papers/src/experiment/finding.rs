@@ -27,7 +27,9 @@ impl ExperimentInput {
         value: impl Into<String>,
         source: impl Into<String>,
     ) -> Self {
-        let (name, value, source) = (name.into(), value.into(), source.into());
+        let name = name.into();
+        let value = value.into();
+        let source = source.into();
         Self { name, value, source, fitted: false }
     }
 
@@ -123,7 +125,8 @@ impl Finding {
                 ClaimSource::Ours => ("we say     ", String::new()),
             };
             let Claim { statement, requirement, reason, .. } = claim;
-            let (measured, verdict) = (claim.measured(), claim.verdict_as_text(self.extent));
+            let measured = claim.measured();
+            let verdict = claim.verdict_as_text(self.extent);
             out += &format!("  {says}  {statement} ({requirement}{quote})\n");
             out += &format!("  we measured  {measured}\n  verdict      {verdict}\n");
             if !reason.is_empty() {

@@ -22,14 +22,17 @@ struct Case {
 pub fn report(findings: &[ShownFinding], failures: &[String], must_change: bool) -> String {
     let cases: Vec<Case> = findings.iter().flat_map(|it| cases(it, must_change)).collect();
     let failed = cases.iter().filter(|it| it.failure.is_some()).count();
-    let (errors, tests) = (failures.len(), cases.len() + failures.len());
+    let errors = failures.len();
+    let tests = cases.len() + failures.len();
     let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"{errors}\"");
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"windfall reproduce\" \
          {counts}>\n<testsuite name=\"windfall reproduce\" {counts}>\n"
     );
     for case in &cases {
-        let (suite, name, output) = (escape(&case.suite), escape(&case.name), escape(&case.output));
+        let suite = escape(&case.suite);
+        let name = escape(&case.name);
+        let output = escape(&case.output);
         let _ = writeln!(xml, "<testcase classname=\"{suite}\" name=\"{name}\">");
         if let Some(message) = &case.failure {
             let message = escape(message);
@@ -56,7 +59,8 @@ fn cases(finding: &ShownFinding, must_change: bool) -> Vec<Case> {
     let claims = json["claims"].as_array().map_or(&[][..], Vec::as_slice);
     let mut all: Vec<Case> = Vec::with_capacity(claims.len() + 1);
     for (number, claim) in claims.iter().enumerate() {
-        let (requirement, statement) = (text(claim, "requirement"), text(claim, "statement"));
+        let requirement = text(claim, "requirement");
+        let statement = text(claim, "statement");
         all.push(Case {
             suite: finding.figure.clone(),
             // Statements may repeat; a number makes the name of a case its own.
@@ -66,7 +70,8 @@ fn cases(finding: &ShownFinding, must_change: bool) -> Vec<Case> {
         });
     }
     let is_as_due = finding.is_as_recorded != must_change;
-    let (verdict, recorded) = (text(json, "verdict"), text(json, "recorded"));
+    let verdict = text(json, "verdict");
+    let recorded = text(json, "recorded");
     let failure = (!is_as_due).then(|| {
         if must_change {
             format!("the verdict {verdict} has not changed with the mechanism broken")
@@ -81,7 +86,8 @@ fn cases(finding: &ShownFinding, must_change: bool) -> Vec<Case> {
 
 /// Says how the verdict on a claim departs from the record, if it does.
 fn departure(claim: &Value) -> Option<String> {
-    let (verdict, recorded) = (text(claim, "verdict"), text(claim, "recorded"));
+    let verdict = text(claim, "verdict");
+    let recorded = text(claim, "recorded");
     (verdict != recorded).then(|| format!("verdict {verdict}, on record {recorded}"))
 }
 

@@ -150,9 +150,9 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Compares the pictures with the paper.
 //= S0.27
 //= S0.38
+/// Compares the pictures with the paper.
 fn claims(cells: &[Cell]) -> Vec<Claim> {
     let cell = |way: usize, path: usize| &cells[path * WAYS.len() + way];
     let recognisable = |claim: Claim, way: usize, path: usize| recognisable(claim, cell(way, path));

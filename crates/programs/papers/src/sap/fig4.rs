@@ -52,7 +52,8 @@ fn claims(sweeps: &[Sweep]) -> Vec<Claim> {
     let [by_place, _] = trends(sweeps, &gap);
     let furthest = |sweep: &Sweep| {
         let at = |place: usize, mbps| gap(&sweep[place][cells::rate(mbps)]).unwrap_or(0.0);
-        let (far, next) = (FURTHEST, FURTHEST - 1);
+        let far = FURTHEST;
+        let next = FURTHEST - 1;
         [at(far, 54) - at(next, 54), at(far, 54) - at(far, 36)]
     };
     let mean = |sweep: &Sweep, places: &[usize], rates: &[usize]| {

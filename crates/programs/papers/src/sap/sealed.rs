@@ -50,9 +50,9 @@ impl Ends {
     }
 }
 
+//= S0.59
 /// Returns the least and the greatest number of bit errors that one bit error of the datagram
 /// causes.
-//= S0.59
 pub(super) fn bit_errors_of_one() -> (u32, u32) {
     let ends = [1, 2].map(|byte| {
         let mut end = SapEndpoint::new(SapConfig::standard(), Secret::new([byte; 32]));

@@ -66,8 +66,8 @@ impl Walked {
     }
 }
 
-/// Simulates one walk in an office, of which the trackers believe in speeds up to `bound`.
 //= S0.50
+/// Simulates one walk in an office, of which the trackers believe in speeds up to `bound`.
 pub(super) fn track(office: Office, protocol: ProtocolUnderTest, bound: f64, seed: Seed) -> Walked {
     let nothing = Walked { missing: 1.0, error: 1.0, error_of_paper: 1.0, ..Walked::default() };
     let Some(mut pair) = Pair::connected(office, protocol, TrackPoint::LEN, seed.0) else {

@@ -172,7 +172,8 @@ fn claims(runs: &[SeedRuns]) -> Vec<Claim> {
 /// against delay, both as shares of their range.
 fn bend(runs: &[Run; 6]) -> f64 {
     let share = |of: fn(&Run) -> f64| {
-        let (first, last) = (of(&runs[0]), of(&runs[5]));
+        let first = of(&runs[0]);
+        let last = of(&runs[5]);
         (of(&runs[PAPERS]) - first) / (last - first)
     };
     // Along the line both shares are equal.

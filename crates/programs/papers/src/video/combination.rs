@@ -16,8 +16,8 @@ pub(crate) const LITE_RLP: usize = 1;
 pub(crate) const UDP: usize = 2;
 pub(crate) const LITE: usize = 3;
 
-/// The combinations in the order of the paper's figures.
 //= S1.45
+/// The combinations in the order of the paper's figures.
 pub(crate) const COMBINATIONS: [Combination; 4] = [
     Combination { protocol: WsimProtocol::Udp, service: CircuitService::Rlp },
     Combination { protocol: WsimProtocol::UdpLite, service: CircuitService::Rlp },
@@ -33,9 +33,9 @@ pub(crate) const NAMES: [&str; 4] =
 pub(crate) const GOOD: usize = 0;
 pub(crate) const BAD: usize = 1;
 
-/// The channels of section 5.2, and their names.
 //= S1.45
 //= S1.46
+/// The channels of section 5.2, and their names.
 pub(crate) const CHANNELS: [(GsmEnvironment, &str); 2] = [
     (GsmEnvironment::StationaryGood, "good channel"),
     (GsmEnvironment::StationaryBad, "bad channel"),

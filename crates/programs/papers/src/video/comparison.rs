@@ -55,7 +55,8 @@ impl CameraComparison {
             let file = scratch.0.join(format!("scheme-{number}.toml"));
             let scenario = run::described(&self.program, (&base, scheme), &file)?;
             if let (Err(message), true) = (&scenario, scheme.is_own) {
-                let (command, message) = (run::shown(scheme), message.clone());
+                let command = run::shown(scheme);
+                let message = message.clone();
                 return Err(ExperimentError::Run { command, message });
             }
             schemes.push(ComparedScheme { scheme: scheme.clone(), scenario, runs: Vec::new() });

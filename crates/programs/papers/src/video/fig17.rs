@@ -56,8 +56,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Sends the clip by all combinations over the bad channel of one seed, and decodes it.
 //= S1.35
+/// Sends the clip by all combinations over the bad channel of one seed, and decodes it.
 fn clips(
     figure: &'static str,
     context: &Context<'_>,
@@ -150,7 +150,8 @@ fn table(all: &[Clips]) -> Table {
         let each: Vec<f64> = all.iter().map(|clips| clips.psnr(at)).collect();
         let ssim: Vec<f64> = all.iter().filter_map(|it| it.quality[at].mean_ssim()).collect();
         let list: Vec<String> = each.iter().map(|value| format!("{value:.2}")).collect();
-        let (psnr, ssim) = (format!("{:.2}", mean(&each)), format!("{:.4}", mean(&ssim)));
+        let psnr = format!("{:.2}", mean(&each));
+        let ssim = format!("{:.4}", mean(&ssim));
         table.push([(*name).to_owned(), psnr, ssim, list.join(" ")]);
     }
     table

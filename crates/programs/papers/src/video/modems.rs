@@ -59,8 +59,8 @@ impl Host {
     }
 }
 
-/// A hundred pings of 500 bytes: the mean round trip in ms, and the loss in %.
 //= S1.28
+/// A hundred pings of 500 bytes: the mean round trip in ms, and the loss in %.
 pub(crate) fn pings(environment: GsmEnvironment, seed: Seed, compresses: bool) -> (f64, f64) {
     let slots = SECONDS * SECOND;
     let trace = environment.synthesize(seed, 2 * slots as u32);

@@ -99,8 +99,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Counts what RLP retransmits in an hour where one of its clocks is off by a number of millionths.
 //= S1.27
+/// Counts what RLP retransmits in an hour where one of its clocks is off by a number of millionths.
 fn retransmissions(skew: i64) -> u64 {
     let mut links = [RlpRole::Mobile, RlpRole::Network].map(|role| {
         let mut link = RlpLink::new(RlpConfig::standard(role));
@@ -195,9 +195,9 @@ fn claims(runs: &[SeedRuns], clocks: [u64; 3]) -> Vec<Claim> {
     ]
 }
 
-/// Claims the order of round trips with error control and compression by the modems.
 //= S1.21
 //= S1.28
+/// Claims the order of round trips with error control and compression by the modems.
 fn with_modems(ratio: &dyn Fn(usize, usize, usize) -> Estimate) -> Claim {
     let mut claim = Claim::paper(
         "S1.28",
@@ -266,7 +266,8 @@ fn table(runs: &[SeedRuns]) -> Table {
             let of = |of: fn(&Pings) -> f64| {
                 mean(&runs.iter().map(|run| of(&run[channel][mode])).collect::<Vec<_>>())
             };
-            let (found, lost) = (of(|it| it.0), of(|it| it.1));
+            let found = of(|it| it.0);
+            let lost = of(|it| it.1);
             let mut row = vec![(*name).to_owned(), title.to_owned()];
             row.extend([format!("{found:.0}"), time.to_string()]);
             row.extend([format!("{lost:.2}"), loss.to_string()]);

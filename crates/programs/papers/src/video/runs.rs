@@ -30,8 +30,8 @@ pub(crate) struct VideoRun {
 /// The runs of one seed: of each channel, all combinations.
 pub(crate) type SeedRuns = [[VideoRun; 4]; 2];
 
-/// The number of runs of a combination, and the seconds of each.
 //= S1.45
+/// The number of runs of a combination, and the seconds of each.
 pub(crate) const fn counts(extent: Extent) -> (usize, usize) {
     match extent {
         Extent::Quick => (3, 60),
@@ -48,8 +48,8 @@ pub(crate) const fn many(extent: Extent) -> usize {
     }
 }
 
-/// Runs all combinations over both channels.
 //= S1.45
+/// Runs all combinations over both channels.
 pub(crate) fn all(
     figure: &'static str,
     context: &Context<'_>,
@@ -129,28 +129,29 @@ pub(crate) fn send(combination: Combination, seconds: usize, errors: &BlockError
     let count = (seconds as f64 * FORMAT.rate) as usize;
     let pictures: Vec<&[u8]> = clip::repeated(&coded, count).map(Vec::as_slice).collect();
     let Combination { protocol, service } = combination;
-    let (rate, codec) = (FORMAT.rate, VideoCodec::H263Plus);
+    let rate = FORMAT.rate;
+    let codec = VideoCodec::H263Plus;
     let config = CircuitConfig { protocol, adu: ADU, rate, codec, repeat: false, service };
     circuit(&config, &pictures, errors, 0)
 }
 
 impl VideoRun {
-    /// The times from pictures to the arrival of their packets, in seconds.
     //= S1.34
+    /// The times from pictures to the arrival of their packets, in seconds.
     pub(crate) fn delays(&self) -> Vec<f64> {
         self.packets.iter().filter_map(|it| it.delay.map(Duration::as_secs_f64)).collect()
     }
 
-    /// The times from one arrival to the next, in seconds.
     //= S1.34
+    /// The times from one arrival to the next, in seconds.
     pub(crate) fn gaps(&self) -> Vec<f64> {
         let arrivals: Vec<Duration> = self.packets.iter().filter_map(|it| it.arrival).collect();
         let gaps = arrivals.windows(2).map(|pair| pair[1].saturating_sub(pair[0]).as_secs_f64());
         gaps.collect()
     }
 
-    /// The share of packets that did not arrive.
     //= S1.34
+    /// The share of packets that did not arrive.
     pub(crate) fn loss(&self) -> f64 {
         self.lost() as f64 / self.packets.len() as f64
     }
@@ -160,8 +161,8 @@ impl VideoRun {
         self.packets.iter().filter(|it| it.outcome == WsimOutcome::Dropped).count()
     }
 
-    /// Bytes of the stream that arrived in a second, damaged ones among them, in kb/s.
     //= S1.34
+    /// Bytes of the stream that arrived in a second, damaged ones among them, in kb/s.
     pub(crate) fn throughput(&self) -> f64 {
         let arrived = self.packets.iter().filter(|it| it.outcome != WsimOutcome::Dropped);
         8e-3 * arrived.map(|it| it.data_len as f64).sum::<f64>() / self.seconds
@@ -273,7 +274,8 @@ pub(crate) fn table(runs: &[SeedRuns]) -> Table {
         for (combination, title) in NAMES.iter().enumerate() {
             let chosen: Vec<&VideoRun> = runs.iter().map(|it| &it[channel][combination]).collect();
             let sum = |of: fn(&VideoRun) -> usize| chosen.iter().map(|it| of(it)).sum::<usize>();
-            let (sent, lost) = (sum(|it| it.packets.len()), sum(VideoRun::lost));
+            let sent = sum(|it| it.packets.len());
+            let lost = sum(VideoRun::lost);
             let delays = pooled(&chosen, VideoRun::delays);
             let gaps = pooled(&chosen, VideoRun::gaps);
             let rates: Vec<f64> = chosen.iter().map(|it| it.throughput()).collect();

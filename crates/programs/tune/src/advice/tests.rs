@@ -64,7 +64,8 @@ fn a_deadline_that_no_repetition_meets_leaves_the_transparent_circuit() {
     };
     let advice = advise(&bad(), &needs, None, 1).expect("trials");
     let of = |mode: &str| advice.trials.iter().find(|it| it.mode == mode).expect("a trial");
-    let (lite, rlp) = (of("transparent, PPP Lite"), of("RLP"));
+    let lite = of("transparent, PPP Lite");
+    let rlp = of("RLP");
     assert_eq!((lite.coverage, rlp.coverage, rlp.lost), (Some(20), None, 0.0));
     assert!(lite.damaged > 0.0 && lite.lost < of("transparent").lost, "{lite:?}");
     assert!(rlp.late > 0.0 && rlp.bit_error_rate == 0.0, "{rlp:?}");
@@ -150,7 +151,8 @@ fn a_fast_pipe_gets_large_datagrams_and_its_rate_is_told() {
     let rate = Rate::from_bps(500_000).expect("a rate");
     let needs = TrafficNeeds { rate, ..ApplicationClass::Adaptive.needs() };
     let mut told = Vec::new();
-    let (channel, seed) = (pipe(10_000_000), Seed(1));
+    let channel = pipe(10_000_000);
+    let seed = Seed(1);
     let advice = Advice::of(&channel, &needs, None, seed, &mut |at, all| told.push((at, all)));
     let advice = advice.expect("trials");
     // 1280 bytes take 1.05 ms, and 40 bytes 0.06 ms; both are nothing beside a second.

@@ -98,7 +98,8 @@ pub(super) fn confirm(
     found: &Choice,
 ) -> Result<EnergyAdvice, EnergyTuneError> {
     let seeds = search.tuning.seeds(true);
-    let (base, scenario) = (Choice::new(), search.tuning.scenario);
+    let base = Choice::new();
+    let scenario = search.tuning.scenario;
     let (found, turned) = &confirmed(search, settings, found)?;
     search.make(&[base.clone(), found.clone()], &seeds)?;
     let mut savings = Vec::new();
@@ -146,7 +147,8 @@ fn confirmed(
     settings: &[(TunedSetting, Vec<String>)],
     found: &Choice,
 ) -> Result<(Choice, Vec<SettingAdvice>), EnergyTuneError> {
-    let (mut found, seeds) = (found.clone(), search.tuning.seeds(true));
+    let mut found = found.clone();
+    let seeds = search.tuning.seeds(true);
     loop {
         search.make(core::slice::from_ref(&found), &seeds)?;
         let each = settings.iter();
@@ -172,7 +174,8 @@ fn turned(
     values: &[String],
     found: &Choice,
 ) -> Result<SettingAdvice, EnergyTuneError> {
-    let (seeds, goal) = (search.tuning.seeds(true), search.tuning.goal);
+    let seeds = search.tuning.seeds(true);
+    let goal = search.tuning.goal;
     let before = setting.current(search.tuning.scenario);
     let mut kept = None;
     if found.contains_key(&setting) {

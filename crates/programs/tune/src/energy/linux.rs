@@ -67,7 +67,9 @@ impl LinuxAdvice {
 
 /// The commands that tell a kernel of a setting of TCP in this way.
 fn told(way: &KernelWay, found: &Choice, mtu: Option<u16>) -> LinuxAdvice {
-    let (mut commands, mut socket_call, mut cannot) = (Vec::new(), None, None);
+    let mut commands = Vec::new();
+    let mut socket_call = None;
+    let mut cannot = None;
     match way {
         KernelWay::Route(RouteMetric::AdvMss(bytes)) => {
             commands.extend(mtu.map(|mtu| format!("ip link set dev DEV mtu {mtu}")));

@@ -33,7 +33,8 @@ struct Totals {
 
 impl Totals {
     fn of(simulation: &Simulation, topology: &Topology) -> Self {
-        let (network, now) = (simulation.network(), simulation.now());
+        let network = simulation.network();
+        let now = simulation.now();
         let numbers = 0..topology.stations.len();
         let stations = numbers.clone().filter_map(|number| network.station(number));
         let reports = stations.flat_map(|station| station.reports(now));
@@ -58,7 +59,9 @@ pub(super) fn measure(topology: &Topology, seed: Seed) -> Result<Taken, String> 
     let end = simulation.end();
     simulation.run(end, &mut |_| Ok(())).map_err(|error| failed(&error))?;
     let after = Totals::of(&simulation, topology);
-    let (mut joules, mut airtime, mut lifetime) = (0.0, 0.0, None::<f64>);
+    let mut joules = 0.0;
+    let mut airtime = 0.0;
+    let mut lifetime = None::<f64>;
     for (number, station) in topology.stations.iter().enumerate() {
         let usage = after.usage[number].since(&before.usage[number]);
         let state = windfall_mac::wifi::radio::State::Transmit;

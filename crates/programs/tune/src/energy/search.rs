@@ -229,7 +229,8 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     if let [one] = items {
         return vec![work(one)];
     }
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         let turn = || {
             while let Some((place, item)) = {

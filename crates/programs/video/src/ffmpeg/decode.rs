@@ -11,13 +11,13 @@ use crate::ffmpeg::program::{Temporary, command, run};
 /// The most pictures that are read from a file, unless a caller asks for fewer.
 const LONGEST: usize = 100_000;
 
+//= S1.1
+//= S1.2
 /// Decodes coded pictures, of which one without bytes is missing. The result has one picture for
 /// each: where none can be decoded it is the one before, and grey before the first.
 ///
 /// # Errors
 /// If ffmpeg is missing or fails; damage is no failure.
-//= S1.1
-//= S1.2
 pub fn decode(
     codec: VideoCodec,
     format: VideoFormat,
@@ -72,6 +72,7 @@ pub fn decode_some(
     Ok(spread(raw.chunks_exact(format.picture_len()), &places, grey, format, pictures.len()))
 }
 
+//= S1.2
 /// Decodes a stream of H.264 or H.265 whose pictures are not shown in the order of decoding.
 /// `places` are
 /// those of its pictures in the order of output, ascending; the result has `count` pictures, each
@@ -80,7 +81,6 @@ pub fn decode_some(
 ///
 /// # Errors
 /// If ffmpeg is missing or fails; damage is no failure.
-//= S1.2
 pub fn decode_reordered(
     codec: VideoCodec,
     format: VideoFormat,

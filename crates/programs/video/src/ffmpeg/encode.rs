@@ -6,8 +6,8 @@ use windfall_rtp::{VideoCodec, access_units, h265_access_units, pictures};
 use crate::ffmpeg::error::FfmpegError;
 use crate::ffmpeg::program::{command, run};
 
-/// The settings of an encoder.
 //= S1.3
+/// The settings of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncodeConfig {
     /// The format of the stream.
@@ -42,12 +42,12 @@ impl EncodeConfig {
     }
 }
 
+//= S1.1
+//= S1.3
 /// Encodes pictures to one coded picture each.
 ///
 /// # Errors
 /// If ffmpeg or its encoder is missing or refuses the settings.
-//= S1.1
-//= S1.3
 pub fn encode(config: &EncodeConfig, clip: &[YuvPicture]) -> Result<Vec<Vec<u8>>, FfmpegError> {
     let VideoFormat { width, height, rate } = config.format.check()?;
     let mut command = command();

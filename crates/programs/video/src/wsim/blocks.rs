@@ -21,10 +21,10 @@ pub enum BlockTraceError {
     Empty,
 }
 
-/// A sequence of radio blocks, each correct or damaged, that starts over at its end.
 //= S1.36
 //= S1.37
 //= S1.58
+/// A sequence of radio blocks, each correct or damaged, that starts over at its end.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     entries: Vec<Entry>,
@@ -71,8 +71,8 @@ impl BlockErrors {
         (number < entry.at + entry.count).then_some(&entry.fault)
     }
 
-    /// Tells whether block `number` is damaged.
     //= S1.40
+    /// Tells whether block `number` is damaged.
     #[must_use]
     pub fn is_damaged(&self, number: u64) -> bool {
         self.fault(number).is_some()

@@ -40,9 +40,9 @@ const CALL: u64 = 60;
 /// The first block of the way back, far from that of the way there in the same trace.
 const WAY_BACK: u64 = 1_000_003;
 
-/// The service of a circuit.
 //= S1.13
 //= S1.45
+/// The service of a circuit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CircuitService {
     /// Transparent and asynchronous: damage goes through.
@@ -80,9 +80,9 @@ struct Sent {
     line_len: u64,
 }
 
-/// Sends pictures at their rate over the blocks from `first` on, one block every 20 ms.
 //= S1.5
 //= S1.60
+/// Sends pictures at their rate over the blocks from `first` on, one block every 20 ms.
 #[must_use]
 pub fn circuit(
     config: &CircuitConfig,

@@ -14,10 +14,10 @@ pub struct HeaderPart {
     pub length: usize,
 }
 
-/// The headers of a packet with their offsets.
 //= S1.5
 //= S1.60
 //= S1.64
+/// The headers of a packet with their offsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderLayout {
     /// The parts in the order of transmission.

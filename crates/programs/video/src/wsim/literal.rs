@@ -7,17 +7,17 @@ use windfall_base::{Seed, Stream};
 use crate::wsim::blocks::{BLOCK_LEN, BlockErrors};
 use crate::wsim::run::{WsimOutcome, WsimPacket, WsimProtocol, WsimRun};
 
-/// Headers of RTP (7), UDP (8), IP (20) and PPP (7) by the paper's count.
 //= S1.38
+/// Headers of RTP (7), UDP (8), IP (20) and PPP (7) by the paper's count.
 pub const LITERAL_HEADERS: usize = 42;
 /// Bytes of a packet in each block; two are taken for start and stop bits.
 const DATA_PER_BLOCK: usize = 28;
 /// A fifth of the bytes of a block.
 const FIFTH: usize = BLOCK_LEN / 5;
 
-/// The bytes of a damaged block that are changed.
 //= S1.41
 //= S1.54
+/// The bytes of a damaged block that are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockCorruption {
     /// All 28 that carry data, as the algorithm says.
@@ -39,11 +39,11 @@ pub struct LiteralConfig {
     pub seed: Seed,
 }
 
-/// Sends the pictures of a stream, one after the other, over the blocks from `first` on.
 //= S1.38
 //= S1.39
 //= S1.40
 //= S1.42
+/// Sends the pictures of a stream, one after the other, over the blocks from `first` on.
 #[must_use]
 pub fn literal(
     config: &LiteralConfig,

@@ -2,8 +2,8 @@
 
 use windfall_base::Duration;
 
-/// The transport protocol under the stream; the circuit is transparent.
 //= S1.44
+/// The transport protocol under the stream; the circuit is transparent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WsimProtocol {
     /// UDP: a packet with any damage is dropped.

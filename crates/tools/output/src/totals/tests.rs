@@ -64,7 +64,8 @@ fn a_sink_is_told_what_was_sent_to_it() {
         let found = summary.applications.iter().find(|it| it.name.starts_with(name));
         found.unwrap_or_else(|| panic!("no {name}: {summary:?}")).measures.clone()
     };
-    let (sent, sink) = (of("cbr at near")["sent"], of("sink at far"));
+    let sent = of("cbr at near")["sent"];
+    let sink = of("sink at far");
     assert!(sent.number() > 40.0, "{sent:?}");
     assert_eq!(sink["sent"], sent);
     let lost = sink["sent"].number() - sink["received"].number();
@@ -145,7 +146,9 @@ fn each_hop_of_a_path_has_an_account_of_its_energy() {
         let own = summary.stations.iter().find(|it| it.name == name).expect("a station");
         own.energy.clone().expect("an account")
     };
-    let (near, relay, far) = (of("near"), of("relay"), of("far"));
+    let near = of("near");
+    let relay = of("relay");
+    let far = of("far");
     // Two radios draw about twice what one draws; what is only forwarded costs no TCP.
     for end in [&near, &far] {
         let ratio = relay.radio_joules / end.radio_joules;
@@ -187,7 +190,8 @@ fn a_code_across_packets_leaves_what_the_binomial_distribution_says() {
             });
             lost.sum::<f64>() * (f64::from(k) / f64::from(n)).powi(power)
         };
-        let (mean, blocks) = (moment(1), SEEDS as f64 * PACKETS / f64::from(k));
+        let mean = moment(1);
+        let blocks = SEEDS as f64 * PACKETS / f64::from(k);
         let error = ((moment(2) - mean * mean) / blocks).sqrt() / f64::from(k);
         let expected = mean / f64::from(k);
         assert!((share - expected).abs() < 4.0 * error, "{k}/{n}: {share} for {expected}");

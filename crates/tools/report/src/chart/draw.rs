@@ -258,7 +258,8 @@ impl<'a> Plot<'a> {
 /// Draws a marker of this radius; a dot is always round.
 fn draw_marker(svg: &mut Svg, (x, y): (f64, f64), r: f64, look: Look) {
     // Corners are further out than the edge of a circle, so that all shapes look alike in size.
-    let (s, d) = (0.88 * r, 1.25 * r);
+    let s = 0.88 * r;
+    let d = 1.25 * r;
     let data = match look.shape {
         _ if r <= DOT => circle((x, y), r),
         1 => format!("M{:.2} {:.2}h{w:.2}v{w:.2}h-{w:.2}z", x - s, y - s, w = 2.0 * s),
@@ -273,7 +274,8 @@ fn draw_marker(svg: &mut Svg, (x, y): (f64, f64), r: f64, look: Look) {
 
 /// The data of a path around a circle.
 fn circle((x, y): (f64, f64), r: f64) -> String {
-    let (left, d) = (x - r, 2.0 * r);
+    let left = x - r;
+    let d = 2.0 * r;
     format!("M{left:.2} {y:.2}a{r:.2} {r:.2} 0 1 0 {d:.2} 0a{r:.2} {r:.2} 0 1 0 -{d:.2} 0z")
 }
 

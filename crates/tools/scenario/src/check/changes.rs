@@ -32,7 +32,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
 fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
     let fault = |span: Range<usize>, message: String| Err(Fault::at(span, message));
     let mut named = scenario.links.iter().filter(|link| change.is_of(link));
-    let (first, second) = (named.next(), named.next());
+    let first = named.next();
+    let second = named.next();
     let names: Vec<String> = scenario.links.iter().map(Link::name).collect();
     match (&change.link, first) {
         (_, None) if names.is_empty() => fault(change.at.span(), NO_LINK.to_owned()),

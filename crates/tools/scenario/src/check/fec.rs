@@ -26,7 +26,8 @@ pub(super) fn check(link: &Link) -> Checked {
         return fault("the stations of a radio share one code: set fec on the link".to_owned());
     }
     let longest = link.kind().phy().map_or(u16::MAX, |_| MAX_MTU);
-    let (mtu, most) = (link.mtu(), usize::from(longest) - MOST_OVERHEAD);
+    let mtu = link.mtu();
+    let most = usize::from(longest) - MOST_OVERHEAD;
     if usize::from(mtu) > most {
         return fault(format!("fec leaves no room for packets of {mtu} bytes: add mtu = {most}"));
     }
@@ -43,7 +44,8 @@ pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
     for fec in scenario.links.iter().flat_map(ends).filter_map(|it| placed(&it.fec)) {
         let RepairConfig { delay, .. } = *fec.get_ref();
         if delay > lifetime {
-            let (name, fix) = (name.get_ref(), fec.get_ref().within(lifetime));
+            let name = name.get_ref();
+            let fix = fec.get_ref().within(lifetime);
             let message = format!(
                 "fec waits {delay} for repairs, longer than the lifetime of flow \"{name}\", \
                  {lifetime}: {fix}"

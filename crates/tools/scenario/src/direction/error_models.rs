@@ -129,7 +129,8 @@ pub(crate) const MARKS: &str = {
     const TEXT: ConstText<1024> = {
         let start = "Mark packets whose senders understand it (ECN) in place of losing them by \
                      burst, loss";
-        let (mut text, mut index) = (ConstText::EMPTY.with(start), 0);
+        let mut text = ConstText::EMPTY.with(start);
+        let mut index = 0;
         while index < KINDS.len() {
             if KINDS[index].only_loses {
                 text = text.with(", ").with(KINDS[index].name);

@@ -22,8 +22,8 @@ pub(crate) const SERVICE_RATE: Rate = Rate::from_bps(9_600).expect("a rate");
 /// Flags, address, control, protocol and check of PPP.
 const PPP_LEN: usize = 8;
 
-/// A circuit of 9.6 kb/s; the first station is the mobile one, which calls.
 //= S1.13
+/// A circuit of 9.6 kb/s; the first station is the mobile one, which calls.
 pub(crate) fn gsm(
     link: &Link,
     scenario: &Scenario,
@@ -64,9 +64,9 @@ pub(crate) fn gsm(
     Ok((medium, vec![end(&up, &down, true)?, end(&down, &up, false)?]))
 }
 
+//= S1.14
 /// Bits of characters in a second: 960 with start and stop bits, in frames of modems less their
 /// headers, 1200 in frames of RLP.
-//= S1.14
 fn service_rate(service: GsmService) -> f64 {
     match service {
         GsmService::Transparent => 7_680.0,

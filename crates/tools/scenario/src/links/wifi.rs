@@ -180,7 +180,8 @@ fn station(
     own: &Direction,
     others: &Direction,
 ) -> Result<wifi::Config, Fault> {
-    let (radio, phy) = (&link.radio, cell.modes[place]);
+    let radio = &link.radio;
+    let phy = cell.modes[place];
     let mut mac = wifi::Config::new(address(place), phy);
     if !cell.without_ofdm.is_empty() {
         mac.basic_rates = Phy::B.basic_rates().to_vec();
@@ -270,7 +271,8 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
 
 /// Attempts: what `arq` says in retransmissions, or what the radio says.
 fn retries(radio: &Radio, own: &Direction) -> Retries {
-    let (default, both) = (Retries::default(), radio.attempts.value());
+    let default = Retries::default();
+    let both = radio.attempts.value();
     let said = Retries {
         short: radio.short_attempts.value().or(both).unwrap_or(default.short),
         long: radio.long_attempts.value().or(both).unwrap_or(default.long),

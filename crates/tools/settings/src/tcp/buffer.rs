@@ -13,11 +13,13 @@ pub(super) fn size(text: &str) -> Option<usize> {
 
 pub(super) fn buffer_size(text: &str) -> Option<BufferSize> {
     let (initial, most) = text.split_once(':').unwrap_or((text, text));
-    let (initial, most) = (size(initial)?, size(most)?);
+    let initial = size(initial)?;
+    let most = size(most)?;
     (initial <= most).then_some(BufferSize { initial, most })
 }
 
 pub(super) fn buffer_text(BufferSize { initial, most }: BufferSize) -> String {
-    let (first, greatest) = (ByteCount(initial as u64), ByteCount(most as u64));
+    let first = ByteCount(initial as u64);
+    let greatest = ByteCount(most as u64);
     if initial == most { first.to_string() } else { format!("{first}:{greatest}") }
 }

@@ -27,7 +27,9 @@ pub fn kernel_way(name: &str, value: &str) -> Result<KernelWay, TcpSettingsError
     let setting = find_setting(name)?;
     let mut config = TcpConfig::default();
     if !setting.set(&mut config, value) {
-        let (name, value, legal) = (setting.name, value.to_owned(), setting.legal());
+        let name = setting.name;
+        let value = value.to_owned();
+        let legal = setting.legal();
         return Err(TcpSettingsError::Value { name, value, legal });
     }
     Ok(match setting.in_linux {

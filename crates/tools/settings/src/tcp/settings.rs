@@ -558,7 +558,8 @@ fn joined(parts: &[&dyn Display]) -> String {
 fn ack_policy(text: &str) -> Option<AckPolicy> {
     let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
     let mut parts = rest.into_iter().flat_map(|rest| rest.split(':'));
-    let (short, long) = (Duration::from_millis(40), Duration::from_millis(500));
+    let short = Duration::from_millis(40);
+    let long = Duration::from_millis(500);
     let policy = match name {
         "off" => AckPolicy::EverySegments { segments: 1, delay: short, tick: Duration::ZERO },
         "every" => AckPolicy::EverySegments {
@@ -612,7 +613,8 @@ fn kinds(text: &str) -> Option<CorruptionKinds> {
         [detection, notification] => {
             // 0 and 1 end and pad the options, 2 to 5 and 8 are those of the engine itself.
             let kind = |text: &str| text.parse().ok().filter(|it| !matches!(it, 0..=5 | 8));
-            let (detection, notification) = (kind(detection)?, kind(notification)?);
+            let detection = kind(detection)?;
+            let notification = kind(notification)?;
             let differ = detection != notification;
             differ.then_some(CorruptionKinds::Assigned { detection, notification })
         }

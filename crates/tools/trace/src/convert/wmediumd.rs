@@ -60,7 +60,8 @@ pub fn from_wmediumd(
 ) -> Result<ErrorTrace, ConvertError> {
     budget.check(text.len().saturating_mul(TREE_PART))?;
     let medium = Medium::read(&Group::parse(text)?)?;
-    let (from, to) = (medium.station(&frames.path.0)?, medium.station(&frames.path.1)?);
+    let from = medium.station(&frames.path.0)?;
+    let to = medium.station(&frames.path.1)?;
     if from == to {
         return Err(whole("a path leads from one station to another: name two".to_owned()));
     }

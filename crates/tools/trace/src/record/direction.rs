@@ -26,7 +26,8 @@ pub(super) fn keep(
         // Nothing arrived: it says sent of all packets.
         of_far.clear();
     }
-    let (near_tells, far_tells) = (!of_near.is_empty(), !of_far.is_empty());
+    let near_tells = !of_near.is_empty();
+    let far_tells = !of_far.is_empty();
     let ours = match sender {
         Some(address) => BTreeSet::from([address]),
         None if near_tells => of_near,

@@ -104,7 +104,8 @@ pub(super) struct Routes {
 pub(super) fn usual<'a>(
     pairs: impl Iterator<Item = (&'a CapturedPacket, &'a CapturedPacket)>,
 ) -> Routes {
-    let (mut four, mut six) = (BTreeMap::new(), BTreeMap::new());
+    let mut four = BTreeMap::new();
+    let mut six = BTreeMap::new();
     for (sent, received) in pairs {
         let Some((header, _)) = header(sent).zip(self::header(received)) else { continue };
         let hops = header.hops(&sent.data).wrapping_sub(header.hops(&received.data));
@@ -140,7 +141,8 @@ impl Routes {
             }
             _ if route == Route::default() => {}
             _ => {
-                let (class, hops) = (header.class(&data), header.hops(&data));
+                let class = header.class(&data);
+                let hops = header.hops(&data);
                 header.write(&mut data, class ^ route.class, hops.wrapping_sub(route.hops));
             }
         }

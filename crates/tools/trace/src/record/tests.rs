@@ -210,7 +210,8 @@ fn what_a_capture_has_cut_is_no_damage() {
     };
     // The ends may have kept different parts; what neither has kept is not judged.
     for (near, far) in [(100, 100), (100, 150), (150, 100), (100, 1_000)] {
-        let (sent, received) = (cut_to(&sent, near), cut_to(&received, far));
+        let sent = cut_to(&sent, near);
+        let received = cut_to(&received, far);
         let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
         assert_eq!(trace.header().frame_length, Some(200));
         assert_eq!(trace.header().workload, "the captures keep 100 bytes of a packet");
@@ -428,7 +429,8 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
             one.iter().zip(other).flat_map(|(a, b)| [a.clone(), b.clone()]).collect()
         };
         // The third packet does not arrive, one back neither.
-        let (mut arrived, mut heard) = (there.clone(), back.clone());
+        let mut arrived = there.clone();
+        let mut heard = back.clone();
         arrived.remove(2);
         heard.remove(7);
         let near = both(&seen(&there, Seen::Sent), &seen(&heard, Seen::Arrived));
@@ -461,7 +463,8 @@ fn a_capture_that_tells_no_directions_is_read_by_addresses() {
         assert_eq!(error, RecordError::NothingSent);
         // One way needs no direction.
         for kind in [Seen::Arrived, Seen::Sent] {
-            let (near, far) = (seen(&there, Seen::Arrived), seen(&arrived, kind));
+            let near = seen(&there, Seen::Arrived);
+            let far = seen(&arrived, kind);
             let trace = run(&near, &far, None).expect("a trace");
             assert_eq!((trace.len(), trace.entries().len()), (12, 1));
         }

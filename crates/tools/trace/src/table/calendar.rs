@@ -65,13 +65,15 @@ impl Moment {
     /// Says in what a time differs from the `first` one of its column, if the two have no common
     /// origin or write their dates in different orders.
     pub(super) fn form_unlike(&self, first: &Self) -> Option<String> {
-        let (this, those) = (self.kind.name(), first.kind.name());
+        let this = self.kind.name();
+        let those = first.kind.name();
         if this != those {
             return Some(format!("is {this}, where the first one is {those}"));
         }
         match (self.order, first.order) {
             (Some(this), Some(those)) if this != those => {
-                let (this, those) = (this.name(), those.name());
+                let this = this.name();
+                let those = those.name();
                 Some(format!("has its date as {this}, the first one as {those}"))
             }
             _ => None,

@@ -6,7 +6,8 @@ const DIGITS: usize = 36;
 /// Returns the product of decimal numbers, rounded to a whole one; `None` if a text is no decimal
 /// number, or a number has too many digits for this.
 pub(super) fn product<const N: usize>(texts: [&str; N]) -> Option<i128> {
-    let (mut digits, mut exponent) = (1_i128, 0_i32);
+    let mut digits = 1_i128;
+    let mut exponent = 0_i32;
     for text in texts {
         let (own, power) = decimal(text)?;
         digits = digits.checked_mul(own)?;

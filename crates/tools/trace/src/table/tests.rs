@@ -69,7 +69,8 @@ proptest! {
 /// Returns the changes of a table for `--time t --set rate=dl:kbps`, or for other columns.
 fn of(table: &str, time: &str, setting: &str) -> Result<MeasuredChanges, MeasurementError> {
     let setting: Assignment = setting.parse().expect("an assignment");
-    let (time, filters) = (time.parse().expect("a column"), Vec::new());
+    let time = time.parse().expect("a column");
+    let filters = Vec::new();
     TableChanges { time, assignments: vec![setting], filters }.read(table.as_bytes())
 }
 

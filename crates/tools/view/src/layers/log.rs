@@ -77,9 +77,9 @@ impl Act {
     }
 }
 
-/// One thing that happened at one layer.
 //= S1.30
 //= S1.31
+/// One thing that happened at one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRow {
     /// Seconds since the start of the run.
@@ -250,9 +250,9 @@ impl LayerLog {
         Some(format!("there are events from {first:.3} s to {last:.3} s, none in this part"))
     }
 
-    /// Returns the rows of some layers within a window as a table.
     //= S1.30
     //= S1.31
+    /// Returns the rows of some layers within a window as a table.
     #[must_use]
     pub fn table(&self, layers: &[LogLayer], window: LogWindow) -> Table {
         let columns = ["time", "layer", "at", "what", "number", "bytes", "position", "note"];

@@ -6,9 +6,9 @@ use windfall_report::{Table, number, statistics};
 
 use crate::layers::log::{Act, LayerLog, LogLayer, LogWindow};
 
-/// The measures of the packets of one direction.
 //= S1.30
 //= S1.34
+/// The measures of the packets of one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerMeasures {
     /// The interface that sends.
@@ -45,8 +45,8 @@ impl LayerMeasures {
 }
 
 impl LayerLog {
-    /// Measures the packets of each direction that enter within a window.
     //= S1.34
+    /// Measures the packets of each direction that enter within a window.
     #[must_use]
     pub fn measures(&self, window: LogWindow) -> Vec<LayerMeasures> {
         let mut all: BTreeMap<usize, (LayerMeasures, Option<f64>)> = BTreeMap::new();

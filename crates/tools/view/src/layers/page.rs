@@ -28,10 +28,10 @@ struct PageData<'a> {
 }
 
 impl LayerLog {
+    //= S1.32
     /// Returns a page on which what each interface sends can be seen at all layers over time:
     /// zoomed, moved, and with the values of the event under the pointer. `sender` is shown first.
     /// No other file and no network is needed. Blocks that arrived undamaged are left out.
-    //= S1.32
     #[must_use]
     pub fn page(&self, title: &str, sender: usize, window: LogWindow) -> String {
         let is_shown = |row: &&LayerRow| {

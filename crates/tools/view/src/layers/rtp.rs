@@ -21,9 +21,9 @@ struct Seen {
 }
 
 impl LayerLog {
+    //= S1.32
     /// Adds a row of RTP beside each row of a packet whose bytes a capture has. Returns the number
     /// of packets of RTP that were found.
-    //= S1.32
     pub fn add_rtp(&mut self, captures: &[CapturedPacket]) -> usize {
         let found: BTreeMap<u64, Seen> = captures
             .iter()

@@ -27,9 +27,9 @@ impl LayerLog {
         self.elements.iter().position(|name| *name == busiest.sender)
     }
 
+    //= S1.32
     /// Draws what an interface sends at all layers over time: each by its own bytes from the
     /// beginning of the window, damaged blocks along the axis.
-    //= S1.32
     #[must_use]
     pub fn view(&self, sender: usize, window: LogWindow) -> Chart {
         let rows: Vec<&LayerRow> = self

@@ -141,8 +141,10 @@ impl Job {
     ) -> FetchedFile {
         let damage = fetched.body.damage();
         let repaired = repaired + fetched.body.repaired();
-        let (media_type, fallback) = (fetched.media_type(), fetched.fallback);
-        let (seconds, file) = (began.elapsed().as_secs_f64(), self.target.display().to_string());
+        let media_type = fetched.media_type();
+        let fallback = fetched.fallback;
+        let seconds = began.elapsed().as_secs_f64();
+        let file = self.target.display().to_string();
         let url = self.url.clone();
         FetchedFile { file, bytes, seconds, media_type, damage, repaired, fallback, url, found }
     }
@@ -173,7 +175,8 @@ impl Watch<'_> {
         future: impl Future<Output = core::result::Result<T, Failure>>,
     ) -> core::result::Result<T, Failure> {
         let mut future = std::pin::pin!(future);
-        let (mut before, mut last) = (self.counter.load(Ordering::Relaxed), Instant::now());
+        let mut before = self.counter.load(Ordering::Relaxed);
+        let mut last = Instant::now();
         loop {
             if let Ok(done) = tokio::time::timeout(TICK, &mut future).await {
                 return done;

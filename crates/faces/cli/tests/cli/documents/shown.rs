@@ -30,7 +30,8 @@ fn marked(text: &str) -> Option<&str> {
 
 /// Compares a line as shown with a line as printed.
 pub(crate) fn same_line(shown: &str, actual: &str) -> bool {
-    let (shown, actual) = (shown.trim_end(), actual.trim_end());
+    let shown = shown.trim_end();
+    let actual = actual.trim_end();
     shown == actual || has_marks(shown) && same_marked(shown, actual)
 }
 
@@ -49,7 +50,8 @@ fn same_marked(shown: &str, actual: &str) -> bool {
         return same_marked(shown.trim_start(), actual.trim_start());
     }
     if let Some(rest) = marked(shown) {
-        let (there, here) = (number(rest), number(actual));
+        let there = number(rest);
+        let here = number(actual);
         return here > 0 && same_marked(&rest[there..], &actual[here..]);
     }
     match (shown.chars().next(), actual.chars().next()) {
@@ -108,7 +110,9 @@ pub(crate) fn refreshed(shown: &[String], actual: &[String]) -> Option<Vec<Strin
         });
         return Some(lines.collect());
     }
-    let (mut lines, mut rest, mut is_open) = (Vec::new(), actual, false);
+    let mut lines = Vec::new();
+    let mut rest = actual;
+    let mut is_open = false;
     for part in shown.split_inclusive(|line| line == "...") {
         let elides = part.last().is_some_and(|line| line == "...");
         let part = &part[..part.len() - usize::from(elides)];
@@ -139,7 +143,10 @@ fn shape(line: &str) -> String {
 
 /// A line cut at its numbers; with each piece, whether a mark stands before it.
 fn pieces(line: &str) -> Vec<(bool, &str)> {
-    let (mut pieces, mut start, mut at, mut mark) = (Vec::new(), 0, 0, false);
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    let mut mark = false;
     while at < line.len() {
         let rest = &line[at..];
         // A digit within a word belongs to the word.
@@ -173,7 +180,8 @@ fn with_marks(shown: &str, actual: &str) -> String {
     }
     let is_number = |piece: &(bool, &str)| number(piece.1) > 0;
     let old = pieces(shown).into_iter().filter(is_number).map(|(mark, _)| mark);
-    let (mut marks, mut line) = (old, String::new());
+    let mut marks = old;
+    let mut line = String::new();
     for (_, piece) in pieces(actual.trim_end()) {
         if number(piece) > 0 && marks.next() == Some(true) {
             // The mark takes the place of a blank, so that columns stay where they are.

@@ -180,7 +180,8 @@ fn hostile_clients_are_refused_and_do_not_disturb_the_run() {
 fn changes_stand_in_the_event_log_and_series_are_written() {
     require!();
     let folder = Folder::new("logged");
-    let (log, series) = (folder.path().join("log"), folder.path().join("series.csv"));
+    let log = folder.path().join("log");
+    let series = folder.path().join("series.csv");
     let options = ["--log", &log.display().to_string(), "--series", &series.display().to_string()];
     let session = Session::up("logged-run", "delay = \"1ms\"", &options);
     session.done("set downlink loss=5% over=1s delay=9ms");

@@ -43,7 +43,8 @@ impl Watched {
         lines.read_line(&mut url).expect("an address");
         let url = url.trim().strip_prefix("http://").expect("an address of HTTP");
         let (at, path) = url.split_once('/').expect("a path");
-        let (at, path) = (at.to_owned(), format!("/{path}"));
+        let at = at.to_owned();
+        let path = format!("/{path}");
         Self { folder, run, top, at, path }
     }
 
@@ -151,7 +152,8 @@ fn other_pages_and_other_users_do_not_get_in() {
     require!();
     let mut watched = Watched::begin("page-guarded", "delay = \"1ms\"");
     assert!(watched.at.starts_with("127.0.0.1:"), "{}", watched.at);
-    let (host, json) = (format!("Host: {}", watched.at), "Content-Type: application/json");
+    let host = format!("Host: {}", watched.at);
+    let json = "Content-Type: application/json";
     let set = format!("{}set", watched.path);
     let guess = format!("/{}/set", "0".repeat(32));
     let change = r#"{"change": {"loss": "100%"}}"#;

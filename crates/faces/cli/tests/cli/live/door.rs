@@ -69,7 +69,8 @@ fn up_in(session: &Path, scenario: &Path, name: &str) -> Child {
 fn a_run_is_entered_by_a_socket_in_the_users_own_directory() {
     require!();
     let folder = Folder::new("session");
-    let (session, scenario) = (folder.path().join("run"), folder.path().join("scenario.toml"));
+    let session = folder.path().join("run");
+    let scenario = folder.path().join("scenario.toml");
     fs::DirBuilder::new().mode(0o700).create(&session).expect("a folder");
     fs::write(&scenario, pair("")).expect("a file");
     let code = |arguments: &[&str]| {

@@ -127,7 +127,8 @@ impl Account {
     fn check(&self) {
         let Self { ends, summary } = self;
         for (here, there) in [(0, 1), (1, 0)] {
-            let (out, to_us) = (&summary["links"][here], &summary["links"][there]);
+            let out = &summary["links"][here];
+            let to_us = &summary["links"][there];
             let station = &summary["stations"][here];
             let entered = number(&out["entered"]);
             let gone = total(&out["dropped"]) + number(&out["in_flight"]);
@@ -147,7 +148,8 @@ fn every_packet_of_a_flood_is_accounted_for_once() {
     let account = flooded(None);
     account.check();
     let Account { summary, .. } = account;
-    let (near, far) = (&summary["stations"][0], &summary["stations"][1]);
+    let near = &summary["stations"][0];
+    let far = &summary["stations"][1];
     assert!(total(&near["dropped_before"]) > 0, "the device was full: {summary}");
     assert!(number(&summary["links"][0]["dropped"]["queue-full"]) > 0, "{summary}");
     assert!(number(&far["dropped_after"]["receive-buffer"]) > 0, "{summary}");

@@ -100,7 +100,8 @@ fn a_reader_that_stalls_does_not_stop_the_run() {
     let line = format!("python3 -c \"{flood}\"; {}", pings(1, "-q 10.77.0.2"));
     let mut command = windfall("run --summary /dev/null --log");
     let output = command.arg(&pipe).args(["--", "sh", "-c", &line]).output().expect("it runs");
-    let (out, error) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+    let out = &output.stdout;
+    let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{error}");
     assert!(String::from_utf8_lossy(out).contains(" 1 received"), "{error}");
     let complaint = format!("cannot write {}: its reader does not take", pipe.display());

@@ -93,9 +93,9 @@ fn a_stream_crosses_the_radio_and_its_damage_is_counted() {
     assert_eq!(refused["damaged"], 0, "{refused}");
 }
 
+//= S0.1
 /// A file over the kernel's TCP and datagrams over approximate SAP, at once, on one interface and
 /// as an ordinary user where the test is one.
-//= S0.1
 #[test]
 fn tcp_stays_exact_beside_approximate_datagrams() {
     require!("curl", "python3");
@@ -164,7 +164,8 @@ fn a_stream_between_sockets_is_lost_and_damaged_as_a_simulated_one() {
     let real = exchange("stream-real", &options, "stream receive --carrier raw", &send);
     for key in ["lost", "damaged", "bit_errors"] {
         let number = |report: &Value| report[key].as_f64().expect("a number");
-        let (simulated, real) = (number(&simulated), number(&real));
+        let simulated = number(&simulated);
+        let real = number(&real);
         // Each is a count of rare events; five standard deviations of the difference of two.
         let tolerance = 5.0 * (simulated + real).sqrt();
         assert!((simulated - real).abs() < tolerance, "{key}: {simulated} simulated, {real} real");

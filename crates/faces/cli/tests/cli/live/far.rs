@@ -125,7 +125,8 @@ fn what_programs_print_leaves_the_commands_output_alone() {
     // The far end has said everything before the near end says something.
     let far = format!("echo one; echo two; printf three; : >{}", done.display());
     let near = format!("{}; echo near", until(&format!("-e {}", done.display())));
-    let (far, near) = (far.as_str(), near.as_str());
+    let far = far.as_str();
+    let near = near.as_str();
     let output = beside("-q", far, near);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "near\n");
     assert_eq!(said(&output), "far: one\nfar: two\nfar: three\n");

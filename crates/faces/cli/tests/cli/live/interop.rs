@@ -218,6 +218,7 @@ fn every_pair_of_options_carries_every_byte_in_both_directions() {
             (count, check_all(count, |number| Case::new(&row(number), MANY_BYTES)))
         }
     };
-    let (failed, lines) = (failures.len(), failures.join("\n"));
+    let failed = failures.len();
+    let lines = failures.join("\n");
     assert!(failures.is_empty(), "{failed} of {count} failed:\n{lines}");
 }

@@ -40,7 +40,8 @@ fn what_real_time_adds_is_on_the_page_too() {
 fn the_demonstration_says_in_json_what_it_found() {
     require!("curl", "python3");
     let folder = Folder::new("json-demo");
-    let (file, out) = (folder.path().join("short"), folder.path().join("out"));
+    let file = folder.path().join("short");
+    let out = folder.path().join("out");
     std::fs::write(&file, [7; 20_000]).expect("a file");
     let output = windfall("demo --json --file").arg(&file).arg("--out").arg(&out).output();
     let said: serde_json::Value =

@@ -419,7 +419,8 @@ fn lighttpd_sends_the_bodies_of_a_page_on_one_connection() {
     let differ = said.matches(" differ: ").count();
     assert_eq!(said.matches("x-sap-damage: ").count(), differ, "{said}");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a log");
-    let (asked, proxied) = (read("access.log"), read("proxy.log"));
+    let asked = read("access.log");
+    let proxied = read("proxy.log");
     assert_eq!(proxied.matches("\"sap: ").count(), 12, "{proxied}");
     // The first ones have tokens of their own, the later ones the name of the connection. Ranges
     // that are repaired come without one.

@@ -162,8 +162,8 @@ fn two_ends_exchange_pings_over_a_noisy_line() {
     }
 }
 
-/// The bytes at both ends, recorded and compared: what the noise did to them, and nothing else.
 //= S1.33
+/// The bytes at both ends, recorded and compared: what the noise did to them, and nothing else.
 #[test]
 fn the_bytes_of_both_ends_of_a_line_are_recorded_and_compared() {
     require!("ping");
@@ -189,7 +189,8 @@ fn the_bytes_of_both_ends_of_a_line_are_recorded_and_compared() {
         let compared = compared.expect("it runs").stdout;
         let found: serde_json::Value = serde_json::from_slice(&compared).expect("JSON");
         let count = |name: &str| found[name].as_u64().expect("a count");
-        let (arrived, damaged) = (count("intact") + count("damaged"), count("damaged"));
+        let arrived = count("intact") + count("damaged");
+        let damaged = count("damaged");
         assert!(count("sent") >= 20 * 200, "{found}");
         // Each byte is damaged in one of 500 cases, by one bit; the last may be under way.
         assert!((1..arrived / 100).contains(&damaged), "{found}");
@@ -238,9 +239,9 @@ fn slirp_gives_an_address_and_answers_over_a_noisy_line() {
     assert!(output.status.success(), "{output:?}");
 }
 
+//= S1.11
 /// The kernel's pppd in a virtual machine, whose second serial port is an end of the line. Both
 /// ends ping: a ping of 200 bytes and its answer survive the noise in eight of ten cases.
-//= S1.11
 #[test]
 fn the_kernels_pppd_and_windfall_exchange_pings_over_a_noisy_line() {
     require!("qemu-system-x86_64", "ping");

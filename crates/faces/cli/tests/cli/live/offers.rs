@@ -198,7 +198,8 @@ impl Opened {
     /// Returns the kind of message that begins a transfer, once the transfer has ended; nothing of
     /// another comes before but an end, which may follow though it is not needed.
     fn outcome(&self, number: u8) -> u8 {
-        let (mut begun, mut left) = (false, 0);
+        let mut begun = false;
+        let mut left = 0;
         loop {
             let message = self.0.recv().expect("it is open").expect("it has not ended");
             let data = &message.data;
@@ -229,7 +230,8 @@ fn pieces(plan: &[u8]) -> i64 {
     };
     let ranges = usize::from(plan[27]) << 8 | usize::from(plan[28]);
     let exact: i64 = (0..ranges).map(|it| number(33 + 8 * it) - number(29 + 8 * it)).sum();
-    let (piece, length) = (number(19), number(23));
+    let piece = number(19);
+    let length = number(23);
     (length - exact + piece - 1) / piece
 }
 

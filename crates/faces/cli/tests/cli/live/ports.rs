@@ -128,7 +128,8 @@ fn ports_are_there_before_the_command_and_end_with_it_in_silence() {
     let fetch = "import socket, sys\n\
         got = socket.create_connection(('10.77.0.2', 80), 30).recv(99)\n\
         sys.stdout.write(got.decode())";
-    let (reach, publish) = (format!("far:80:{outside}"), format!("{}:far:81", free_port()));
+    let reach = format!("far:80:{outside}");
+    let publish = format!("{}:far:81", free_port());
     let run = |options: &[&str], command: &[&str]| {
         let mut line = windfall("run -q --reach");
         line.arg(&reach).args(options).arg("--").args(command);
@@ -167,7 +168,8 @@ fn datagrams_cross_the_link_into_a_run_and_out_of_it() {
         ["--publish".to_owned(), format!("{port}:a:b:53")],
     ];
     let mut run = up(&folder, &options.concat());
-    let (client, mut buffer) = (socket(), [0; 2_000]);
+    let client = socket();
+    let mut buffer = [0; 2_000];
     client.connect(("127.0.0.1", port)).expect("an address");
     let began = std::time::Instant::now();
     for length in [1_200, 1, 0] {

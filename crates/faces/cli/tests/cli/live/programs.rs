@@ -76,7 +76,8 @@ fn root_may_use_every_congestion_control_of_the_kernel() {
         let file = "cat /proc/sys/net/ipv4/tcp_congestion_control";
         run(&format!("--tcp-congestion {name}"), file)
     };
-    let (there, allowed) = (list("available"), list("allowed"));
+    let there = list("available");
+    let allowed = list("allowed");
     if allowed.is_empty() {
         windfall_testkit::skip!("this kernel does not say what namespaces may use");
     }

@@ -52,8 +52,10 @@ fn rounds(sender: &str, sack: bool) -> (usize, usize) {
     let capture = folder.path().join("near.pcapng");
     let fields = ["tcp.dstport", "tcp.seq", "tcp.len", "tcp.ack"];
     let segments = tshark(&capture, "tcp", &fields).expect("tshark runs");
-    let (mut seen, mut heard) = (BTreeSet::new(), 0);
-    let (mut repairs, mut count) = (BTreeSet::new(), 0);
+    let mut seen = BTreeSet::new();
+    let mut heard = 0;
+    let mut repairs = BTreeSet::new();
+    let mut count = 0;
     for line in segments.lines() {
         let columns: Vec<u64> = line.split('\t').filter_map(|text| text.parse().ok()).collect();
         let [port, number, len, ack] = columns[..] else { panic!("tshark printed {line}") };

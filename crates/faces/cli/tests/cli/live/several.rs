@@ -99,7 +99,8 @@ impl Up {
     pub(crate) fn end(mut self) -> serde_json::Value {
         let pid = rustix::process::Pid::from_child(&self.run);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it lives");
-        let (mut text, mut errors) = (String::new(), String::new());
+        let mut text = String::new();
+        let mut errors = String::new();
         let out = self.run.stdout.as_mut().expect("a pipe");
         out.read_to_string(&mut text).expect("text");
         self.errors.read_to_string(&mut errors).expect("text");

@@ -87,7 +87,8 @@ fn rest(client: &Opened) -> u64 {
 /// Checks what clients that do not read do to a server.
 fn bears_slow_readers(folder: &Folder, server: SocketAddr, process: u32) {
     fetch(folder, server);
-    let (memory, threads) = (field(process, "VmRSS"), field(process, "Threads"));
+    let memory = field(process, "VmRSS");
+    let threads = field(process, "Threads");
     let clients: Vec<Opened> = (0..SLOW).map(|_| begin(server)).collect();
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(3) {

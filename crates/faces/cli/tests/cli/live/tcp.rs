@@ -374,7 +374,8 @@ fn bulk_transfers_say_what_tcp_did() {
     assert!(child.wait().expect("it ends").success());
     let of = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect(text);
     let received = received.strip_prefix("far: ").expect("from the far end");
-    let (sent, received) = (of(&sent), of(received));
+    let sent = of(&sent);
+    let received = of(received);
     assert_eq!(sent["sent"], 3_000_000);
     assert_eq!(received["received"], 3_000_000);
     assert_eq!(received["first_wrong_byte"], serde_json::Value::Null);

@@ -38,7 +38,8 @@ impl Terminal {
             .stdout(Stdio::piped())
             .spawn()
             .expect("script runs");
-        let (keys, mut out) = (script.stdin.take(), script.stdout.take().expect("a pipe"));
+        let keys = script.stdin.take();
+        let mut out = script.stdout.take().expect("a pipe");
         let shown = Arc::new(Mutex::new(Vec::new()));
         let text = Arc::clone(&shown);
         let reader = std::thread::spawn(move || {

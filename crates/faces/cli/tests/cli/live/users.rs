@@ -61,7 +61,8 @@ fn an_ordinary_user_gets_the_same_stations() {
     require!("ping", "ip");
     require_worlds!();
     let folder = Folder::new("stranger");
-    let (v4, v6) = (pings(3, "-q $WINDFALL_BASE"), pings(3, "-q -6 fd77:696e:6400::2"));
+    let v4 = pings(3, "-q $WINDFALL_BASE");
+    let v6 = pings(3, "-q -6 fd77:696e:6400::2");
     let line = format!("id -u; id -g; ip -o link show wf0; {v4}; {v6}; exit 9");
     for world in WORLDS {
         let mut run = world.program(&folder, STRANGER);
@@ -111,7 +112,8 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     }
     let as_sudo = |options: &str, line: &str| {
         let mut command = crate::live::windfall(&format!("run -q {options} --"));
-        let (user, group) = (STRANGER.to_string(), (STRANGER + 1).to_string());
+        let user = STRANGER.to_string();
+        let group = (STRANGER + 1).to_string();
         command.env("SUDO_UID", user).env("SUDO_GID", group);
         let output = command.args(["sh", "-c", line]).output().expect("it runs");
         crate::live::text(&output)
@@ -119,7 +121,8 @@ fn under_sudo_programs_run_as_the_user_who_called_it() {
     let line = "id -u; id -g; id -G; ping -q -c 1 -W 30 $WINDFALL_BASE | grep -c ' 1 received'; \
                 grep -E '^Cap(Eff|Bnd)' /proc/self/status | head -1; echo $HOME; \
                 readlink /proc/self/ns/user";
-    let (user, group) = (STRANGER, STRANGER + 1);
+    let user = STRANGER;
+    let group = STRANGER + 1;
     let output = as_sudo("", line);
     assert!(output.starts_with(&format!("{user}\n{group}\n{group}\n1\n")), "{output}");
     // What an ordinary user has in stations, and nothing else: 10, 12 and 13.
@@ -176,7 +179,8 @@ fn under_sudo_files_are_written_as_the_user_who_called() {
         windfall_testkit::skip!("only root is behind sudo");
     }
     let folder = Folder::new("sudo-replace");
-    let (new, old) = (folder.file("new"), folder.write("old", "before"));
+    let new = folder.file("new");
+    let old = folder.write("old", "before");
     let synth = |file: &str| {
         let mut command = crate::live::windfall("trace synth --frames 5 -o");
         command.arg(file).env("SUDO_UID", STRANGER.to_string());

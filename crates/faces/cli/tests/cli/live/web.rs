@@ -99,7 +99,8 @@ fn a_damaged_picture_is_reported_and_can_be_repaired() {
     assert_eq!((&whole["suspect"], &whole["missing"]), (&0.into(), &0.into()), "{said}");
     // Every byte that differs lies in a range that is reported.
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("a file");
-    let (arrived, original) = (read("damaged.jpg"), read("site/a.jpg"));
+    let arrived = read("damaged.jpg");
+    let original = read("site/a.jpg");
     assert_eq!(arrived.len(), original.len());
     let ranges = |name: &str| damaged[name].as_array().expect("a list").clone();
     let known: Vec<(usize, usize)> = [ranges("suspect_ranges"), ranges("missing_ranges")]

@@ -10,7 +10,8 @@ fn chi_square_limit(k: f64) -> f64 {
 
 /// All error positions in `frames` frames of `bits` bits, one list per frame.
 fn positions(model: Model, bits: usize, frames: usize) -> Vec<Vec<u32>> {
-    let (mut air, frame) = (air(model), packet(bits / 8));
+    let mut air = air(model);
+    let frame = packet(bits / 8);
     (0..frames).map(|_| air.judge(&frame).1.inverted().to_vec()).collect()
 }
 
@@ -36,7 +37,10 @@ fn bit_errors_have_geometric_gaps() {
             .collect();
         edges.dedup();
         edges.retain(|&edge| edge > 0);
-        let (mut chi, mut last, mut seen, mut furthest) = (0.0, 0.0, 0, 0.0_f64);
+        let mut chi = 0.0;
+        let mut last = 0.0;
+        let mut seen = 0;
+        let mut furthest = 0.0_f64;
         for edge in edges.iter().copied().chain([u64::MAX]) {
             let upto = drawn.partition_point(|&gap| gap < edge);
             let share = if edge == u64::MAX { 1.0 } else { below(edge) };
@@ -62,7 +66,8 @@ fn bit_errors_have_geometric_gaps() {
 #[test]
 fn bit_errors_hit_every_bit_alike() {
     for rate in [1e-3, 5e-3, 0.2] {
-        let (bits, frames) = (64, 40_000);
+        let bits = 64;
+        let frames = 40_000;
         let mut hits = [0_u32; 64];
         let mut pairs = 0.0;
         for frame in positions(Model::BitErrors(p(rate)), bits, frames) {
@@ -96,7 +101,8 @@ fn independent_loss_leaves_a_power_of_it_after_repetitions() {
     for (loss, repetitions) in [(0.5, 6), (0.8, 20), (0.9, 43)] {
         let left = f64::powi(loss, repetitions + 1);
         assert!(left < 0.0101 && left / loss > 0.0099, "{left}");
-        let (mut air, frame) = (air(Model::Loss(p(loss))), packet(10));
+        let mut air = air(Model::Loss(p(loss)));
+        let frame = packet(10);
         let packets = 20_000;
         let lost = (0..packets)
             .filter(|_| {
@@ -122,7 +128,8 @@ fn assert_chain(errors: f64, steps: f64, chain: &GilbertElliott) {
 #[test]
 fn frame_bursts_have_the_loss_rate_and_burst_length_of_their_chain() {
     let chain = GilbertElliott { p: p(0.02), r: p(0.25), bad: p(1.0), good: p(0.0) };
-    let (mut air, frame) = (air(Model::FrameBursts(chain)), packet(10));
+    let mut air = air(Model::FrameBursts(chain));
+    let frame = packet(10);
     let lost: Vec<bool> = (0..200_000).map(|_| !air.judge(&frame).1.arrives()).collect();
     let errors = lost.iter().filter(|&&lost| lost).count() as f64;
     assert_chain(errors, 200_000.0, &chain);
@@ -142,7 +149,8 @@ fn bit_bursts_run_on_across_frames() {
         let errors: f64 = frames.iter().map(|frame| frame.len() as f64).sum();
         assert_chain(errors, 2_400_000.0, &chain);
         // P(next wrong | wrong) from the chain: the state is bad with probability b, then stays.
-        let (bad, good) = (chain.bad.get(), chain.good.get());
+        let bad = chain.bad.get();
+        let good = chain.good.get();
         let share = chain.bad_share();
         let b = share * bad / chain.error_rate();
         let next = b * (0.98 * bad + 0.02 * good) + (1.0 - b) * (0.999 * good + 1e-3 * bad);
@@ -178,7 +186,8 @@ fn a_window_keeps_its_bounds_and_its_rates() {
 #[test]
 fn truncation_cuts_anywhere_behind_what_it_must_leave() {
     let model = Model::Truncation(Truncation { probability: p(0.5), least: 20 });
-    let (mut air, frame) = (air(model), packet(100));
+    let mut air = air(model);
+    let frame = packet(100);
     let mut cuts = Vec::new();
     for _ in 0..20_000 {
         if let (_, FrameFate::Damaged { truncated: Some(bit), .. }) = air.judge(&frame) {

@@ -147,7 +147,8 @@ impl Slots {
                 Some((*mean, Jitters::new(jitter.clone(), stream.clone())))
             }
         };
-        let (at, left) = (Instant::START, Instant::START);
+        let at = Instant::START;
+        let left = Instant::START;
         Self { slot, stream, around, number: 0, at, carried: (0, 0), left }
     }
 

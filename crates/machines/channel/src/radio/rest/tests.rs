@@ -134,11 +134,14 @@ fn frame(stream: &mut Stream, tag: u64) -> Outgoing {
 
 #[test]
 fn stations_at_rest_learn_in_the_end_what_others_learn_at_once() {
-    let (mut told, mut late, mut passed) = (0, 0, 0);
+    let mut told = 0;
+    let mut late = 0;
+    let mut passed = 0;
     for seed in 0..40 {
         let stream = &mut Stream::new(Seed(seed), "rest");
         let config = square(stream, [20, 200, 2_000][seed as usize % 3]);
-        let (mut usual, mut rests) = (Cell::new(config.clone()), Cell::new(config));
+        let mut usual = Cell::new(config.clone());
+        let mut rests = Cell::new(config);
         let mut now = Instant::START;
         for tag in 0..300 {
             now += Duration::from_micros(stream.below([100, 3_000][tag as usize % 2]));
@@ -153,7 +156,8 @@ fn stations_at_rest_learn_in_the_end_what_others_learn_at_once() {
                 }
             });
             assert_eq!(usual.events(), rests.events(), "seed {seed}, {now:?}");
-            let (from, outgoing) = (Port(stream.below(STATIONS.into()) as u16), frame(stream, tag));
+            let from = Port(stream.below(STATIONS.into()) as u16);
+            let outgoing = frame(stream, tag);
             for cell in [&mut usual, &mut rests] {
                 cell.medium.stop_rest(from);
                 cell.take_late();

@@ -42,7 +42,8 @@ fn text(len: usize) -> Vec<u8> {
 //= S1.21
 #[test]
 fn what_is_written_arrives_in_order_at_the_rate_of_the_line() {
-    let (near, far) = (text(6_000), text(4_000));
+    let near = text(6_000);
+    let far = text(4_000);
     for compresses in [false, true] {
         let (read, ends) = carry(compresses, [&near, &far], 700, |_, _| {});
         assert_eq!(read, [far.clone(), near.clone()]);
@@ -95,8 +96,10 @@ fn a_frame_has_its_marks_and_its_check() {
 }
 
 fn through(parts: &[Vec<u8>]) -> (Vec<u8>, usize) {
-    let (mut compressor, mut decompressor) = (Compressor::default(), Decompressor::default());
-    let (mut out, mut coded) = (Vec::new(), 0);
+    let mut compressor = Compressor::default();
+    let mut decompressor = Decompressor::default();
+    let mut out = Vec::new();
+    let mut coded = 0;
     for part in parts {
         let codes = compressor.take(part);
         coded += codes.len();

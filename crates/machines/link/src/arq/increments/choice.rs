@@ -130,7 +130,9 @@ impl Choice {
         let copy = len as f64 + OVERHEAD;
         fits(len, 0, LEVELS[first]).then_some(())?;
         let total: f64 = self.enough.iter().sum();
-        let (mut sum, mut spent, mut sent) = (0.0, 0.0, 0);
+        let mut sum = 0.0;
+        let mut spent = 0.0;
+        let mut sent = 0;
         let mut open = total;
         for (level, parity) in LEVELS.into_iter().enumerate().skip(first) {
             if !fits(len, sent, parity) {

@@ -100,7 +100,8 @@ impl IncrementStore {
     ) -> Increment {
         let len = usize::from(part.packet);
         let blocks = blocks(len);
-        let (first, count) = (usize::from(part.first), usize::from(part.count));
+        let first = usize::from(part.first);
+        let count = usize::from(part.count);
         if first + count > PARITY || frame.payload.len() != count * blocks {
             return Increment::Useless;
         }

@@ -55,7 +55,8 @@ fn damaged_parity_counts_and_places_at_which_two_copies_differ_are_erasures() {
         copy.iter_mut().for_each(|byte| *byte ^= u8::from(stream.below(4) == 0));
         copy
     };
-    let (first, second) = (damage(1), damage(2));
+    let first = damage(1);
+    let second = damage(2);
     // A quarter of some 125 symbols of each block is wrong: 62 parity symbols, and more where the
     // parity itself is damaged or a block has more errors than others.
     assert_eq!(decode(&first, None, &parity(&right, 120, 40)), Some(right.clone()));

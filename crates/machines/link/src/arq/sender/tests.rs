@@ -192,7 +192,8 @@ fn a_report_that_comes_late_leaves_the_next_half_the_time() {
     drop(hand.send_new(packet(1, 80)));
     // The time is 31 ms. At 30 ms comes a report without news.
     hand.wait(Duration::from_millis(30));
-    let (next, first) = (Seq32(1), Seq32(1));
+    let next = Seq32(1);
+    let first = Seq32(1);
     let (header, trailer) = Ack { next, first, arrived: Bitmap::default(), kept: None }.encode();
     hand.near.handle_frame(hand.now, Frame::control(header, trailer));
     let due = hand.now + Duration::from_micros(15_500);
@@ -227,7 +228,8 @@ fn a_link_without_rate_and_delay_that_lets_nothing_through_is_tried_ever_more_ra
     for coding in CODINGS {
         let mut hand = Hand::persistent(coding);
         hand.queue.extend((0..10).map(|number| packet(number, 80).into()));
-        let (mut sent, mut longest) = (0, Duration::ZERO);
+        let mut sent = 0;
+        let mut longest = Duration::ZERO;
         while hand.now < Instant::START + Duration::from_millis(100) {
             while let Some(frame) = hand.send() {
                 if is_probe(&frame) || frame.tag.is_none() {
@@ -339,7 +341,9 @@ fn frames_over(delay: impl Fn(u64) -> u64) -> usize {
     let mut hand = Hand::persistent(None);
     hand.queue.extend((0..2_000).map(|n| Pulled::from(packet(n, 1_400))));
     let mut flying = std::collections::BTreeMap::new();
-    let (mut sent, mut free, mut count) = (0, [hand.now; 2], 0);
+    let mut sent = 0;
+    let mut free = [hand.now; 2];
+    let mut count = 0;
     while hand.delivered_so_far() < 2_000 {
         for (end, free) in free.iter_mut().enumerate() {
             while *free <= hand.now {
@@ -569,7 +573,8 @@ fn where_bursts_leave_nothing_few_attempts_at_parity_bring_what_copies_do() {
 #[test]
 fn the_last_attempt_makes_a_packet_where_there_is_no_room_for_parity() {
     let window = Window { packets: 64, bytes: 3_100 };
-    let (arq, increments) = (Arq::after(1), true);
+    let arq = Arq::after(1);
+    let increments = true;
     let mut hand = Hand::new(PipeConfig { arq, increments, window, ..PipeConfig::default() });
     let [first, second] = [0, 1].map(|number| hand.send_new(packet(number, 1_500)));
     hand.arrive(spoilt(first));

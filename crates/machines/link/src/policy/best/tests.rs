@@ -27,9 +27,12 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
     for (estimate, value) in best.loss.iter_mut().zip(loss) {
         estimate.value = value;
     }
-    let (bytes, carries, seconds) = (0.0, 1_000, 0.01);
+    let bytes = 0.0;
+    let carries = 1_000;
+    let seconds = 0.01;
     // As long as four blocks.
-    let (good, kept) = (all.powf(0.25), all);
+    let good = all.powf(0.25);
+    let kept = all;
     let promise = Candidate { plan: UNCODED, bytes, seconds, carries, all, good, kept, rest };
     let request = Request {
         bytes: if rest > 0.0 { 2_000 } else { 1_000 },
@@ -213,9 +216,11 @@ fn each_frame_of_a_packet_may_be_late() {
 /// complete in time for each second of air.
 fn in_time(policy: &mut dyn Policy, damaged: f64, wrong: f64) -> f64 {
     let mut random = windfall_base::Stream::new(windfall_base::Seed(7), "timed");
-    let (mut complete, mut air) = (0, 0.0);
+    let mut complete = 0;
+    let mut air = 0.0;
     while air < 60.0 {
-        let (mut left, mut time) = (1_028, 0.12);
+        let mut left = 1_028;
+        let mut time = 0.12;
         while left > 0 {
             let request = Request {
                 bytes: left,
@@ -356,9 +361,12 @@ fn a_frame_that_can_just_arrive_is_sent() {
 /// that of frames of five blocks.
 fn in_one_attempt(policy: &mut dyn Policy, wrong: f64) -> (f64, f64) {
     let mut random = windfall_base::Stream::new(windfall_base::Seed(3), "windows");
-    let (mut complete, mut air, packets) = (0, 0.0, 3_000);
+    let mut complete = 0;
+    let mut air = 0.0;
+    let packets = 3_000;
     for _ in 0..packets {
-        let (mut left, mut is_complete) = (1_028, true);
+        let mut left = 1_028;
+        let mut is_complete = true;
         while left > 0 && is_complete {
             let tries_left = Some(1);
             let request =
@@ -375,7 +383,8 @@ fn in_one_attempt(policy: &mut dyn Policy, wrong: f64) -> (f64, f64) {
             let mut at = 0;
             let fates: Vec<Fate> = (0..blocks)
                 .map(|block| {
-                    let (first, end) = (at, at + len(block));
+                    let first = at;
+                    let end = at + len(block);
                     at = end;
                     let inside = end.min(begin + 500).saturating_sub(first.max(begin));
                     let symbols =

@@ -44,7 +44,8 @@ fn rules_count_among_the_last_frames_and_begin_anew_in_each_state() {
         policy.learn(plan, 1_000, Outcome::Report(fates));
         level(&mut *policy)
     };
-    let (good, failed) = ([Fate::Good(0); 5], [Fate::Good(0), Fate::Failed]);
+    let good = [Fate::Good(0); 5];
+    let failed = [Fate::Good(0), Fate::Failed];
     // Two of the last four: not with three good frames between them.
     for (fates, then) in [(&failed[..], 0), (&good, 0), (&good, 0), (&good, 0), (&failed, 0)] {
         assert_eq!(tell(NONE, fates), then);
@@ -283,7 +284,8 @@ fn no_sequence_of_frames_takes_a_rule_that_is_refused() {
         .into_iter()
         .flat_map(|sight| [(1, 1), (2, 2), (2, 4), (3, 4)].map(|(n, of)| rule(sight, n, of, 1)))
         .collect();
-    let (mut refused, mut accepted) = (0, 0);
+    let mut refused = 0;
+    let mut accepted = 0;
     for pair in rules.iter().flat_map(|a| rules.iter().map(move |b| [*a, *b])) {
         let (fault, is_taken) = taken(&pair, &FRAMES, 5);
         match fault {
@@ -303,7 +305,8 @@ fn no_sequence_of_frames_takes_a_rule_that_two_others_keep_from_it() {
         .into_iter()
         .flat_map(|sight| [(2, 2), (2, 3), (3, 5)].map(|(n, of)| rule(sight, n, of, 1)))
         .collect();
-    let (mut refused, mut together) = (0, 0);
+    let mut refused = 0;
+    let mut together = 0;
     for code in 0..rules.len().pow(3) {
         let three = [1, 9, 81].map(|of| rules[code / of % rules.len()]);
         let (fault, is_taken) = taken(&three, &FRAMES[..3], 7);

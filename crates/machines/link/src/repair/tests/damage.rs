@@ -194,7 +194,8 @@ fn a_block_of_damaged_frames_is_put_right_as_far_as_its_repairs_tell() {
     {
         let [mut draw, mut content, mut luck] =
             ["air", "content", "luck"].map(|name| Stream::new(Seed(9), name));
-        let (mut left, mut without) = (Vec::new(), 0);
+        let mut left = Vec::new();
+        let mut without = 0;
         for _ in 0..400 {
             let air = Air::draw(packets + repairs, repairs, share, &mut draw);
             let program = left_by_program(code, packets, &air, &mut content);
@@ -204,7 +205,8 @@ fn a_block_of_damaged_frames_is_put_right_as_far_as_its_repairs_tell() {
         }
         let count = left.len() as f64;
         let mean = |of: &dyn Fn(&(f64, f64)) -> f64| left.iter().map(of).sum::<f64>() / count;
-        let (program, model) = (mean(&|it| it.0), mean(&|it| it.1));
+        let program = mean(&|it| it.0);
+        let model = mean(&|it| it.1);
         let spread = mean(&|it| (it.0 - it.1 - program + model).powi(2)).sqrt() / count.sqrt();
         let without = without as f64 / count;
         let all = packets as f64;

@@ -87,7 +87,8 @@ impl Cell {
         let station = |address: &Address| Responder::new(*address, HUB, WavelanTiming::WAVELAN);
         let responders = peers.iter().map(station).zip(stations).collect();
         let coordinator = Coordinator::new(HUB, &peers, WavelanTiming::WAVELAN, idle);
-        let (now, log) = (Instant::START, Vec::new());
+        let now = Instant::START;
+        let log = Vec::new();
         Self { now, hub: (coordinator, hub), stations: responders, log }
     }
 

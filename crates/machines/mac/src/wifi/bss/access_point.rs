@@ -82,7 +82,8 @@ impl AccessPoint {
             queue.retain(|Order { packet, .. }| {
                 let expired = packet.expires.is_some_and(|expires| expires < now);
                 if expired {
-                    let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
+                    let tag = packet.frame.tag;
+                    let len = packet.frame.payload.len();
                     events.push_back(DcfEvent::given_up(tag, DropReason::Expired, len));
                 }
                 !expired
@@ -129,7 +130,8 @@ impl AccessPoint {
                 return Some(order);
             }
             let packet = pull.next_packet()?;
-            let (tag, len) = (packet.frame.tag, packet.frame.payload.len());
+            let tag = packet.frame.tag;
+            let len = packet.frame.payload.len();
             if let Err(reason) = self.take(packet) {
                 events.push_back(DcfEvent::given_up(tag, reason, len));
             }
@@ -141,7 +143,8 @@ impl AccessPoint {
     /// # Errors
     /// If the destination is not a member, or its buffer is full.
     pub(super) fn take(&mut self, packet: Packet) -> Result<(), DropReason> {
-        let (to, flags) = (packet.to, Flags::FROM_DS);
+        let to = packet.to;
+        let flags = Flags::FROM_DS;
         let source = packet.source.unwrap_or(self.address);
         let doze = self.members.values().any(|member| member.dozes);
         let queue = match self.members.get_mut(&to) {

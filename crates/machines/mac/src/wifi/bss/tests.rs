@@ -310,8 +310,10 @@ fn a_member_asks_for_one_packet_after_the_other() {
     let at = millis(300);
     let network = NetworkDescription::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
     let tells = |waiting: Vec<u16>| {
-        let (timestamp, capability) = (at.as_micros(), capability::ESS);
-        let (network, waiting) = (network.clone(), Some(waiting));
+        let timestamp = at.as_micros();
+        let capability = capability::ESS;
+        let network = network.clone();
+        let waiting = Some(waiting);
         Beacon { timestamp, interval: 100, capability, network, channel: 6, waiting, erp: None }
             .encode()
     };

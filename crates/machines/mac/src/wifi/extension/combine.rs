@@ -128,7 +128,8 @@ impl CopyStore {
         held.parity.take(increment, (symbols, sure), is_good, len);
         let votes = word.votes(&held);
         if let Some(made) = word.combine(&held, &votes) {
-            let (tag, kept) = (frame.tag, frame.kept);
+            let tag = frame.tag;
+            let kept = frame.kept;
             *frame = Frame { tag, kept, ..held.frame };
             put_right(frame, made);
             return Some(Taken::Made(held.count));
@@ -309,7 +310,8 @@ impl Word {
         for number in 0..self.blocks {
             let places = places(number, self.blocks, self.data, self.bytes.len());
             let pick = |from: &[u8]| places.clone().map(|at| from[at]).collect::<Vec<_>>();
-            let (new, old) = (pick(&self.bytes), newest.map(pick).unwrap_or_default());
+            let new = pick(&self.bytes);
+            let old = newest.map(pick).unwrap_or_default();
             let mut block = pick(&votes.bytes);
             let margins: Vec<u16> = places.clone().map(|at| votes.margins[at]).collect();
             let others = mixtures(&new, &old, PIECES_OF_BLOCK);

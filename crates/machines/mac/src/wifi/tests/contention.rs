@@ -23,7 +23,8 @@ fn contending(seed: u64) -> (Station, Contention, Instant) {
 
 #[test]
 fn a_contention_knows_the_attempt_of_a_station_that_is_told_everything() {
-    let (mut frames, mut committed) = (0, 0);
+    let mut frames = 0;
+    let mut committed = 0;
     for seed in 0..200 {
         let stream = &mut Stream::new(Seed(seed), "frames of others");
         let (mut told, mut lent, mut now) = contending(seed);

@@ -54,7 +54,8 @@ fn the_fragments_together_are_the_packet() {
         Packet { frame, to: address(1), ether_type: snap::IPV6, expires: None, source: None };
     let mut job = super::super::pending_packet::PendingPacket::new(packet, 5, &config);
     let mut receiver = Dcf::new(Config::new(address(1), Phy::G), Seed(1), "r");
-    let (mut at, mut count) = (1_000, 0);
+    let mut at = 1_000;
+    let mut count = 0;
     loop {
         let length = job.len();
         let frame = job.build(0);
@@ -194,6 +195,7 @@ fn a_hidden_station_keeps_silent_once_it_has_heard_a_cts() {
         assert!(cell.stations.iter().all(|station| station.ledger().balances()));
         sent - 80
     };
-    let (without, with) = (collisions(super::super::NO_THRESHOLD), collisions(0));
+    let without = collisions(super::super::NO_THRESHOLD);
+    let with = collisions(0);
     assert!(without > 10 * with.max(1), "{without} repeated without RTS, {with} with it");
 }

@@ -178,7 +178,8 @@ fn a_packet_whose_time_is_over_is_given_up() {
         let mut pull = || packets.pop();
         let mut at = micros(1_000);
         dcf.handle_queued(at, &mut pull);
-        let (mut attempts, mut reasons) = (0, Vec::new());
+        let mut attempts = 0;
+        let mut reasons = Vec::new();
         for _ in 0..100 {
             if dcf.poll_transmit().is_some() {
                 attempts += 1;
@@ -233,7 +234,8 @@ fn a_packet_whose_time_is_over_before_its_turn_is_not_sent_and_the_next_one_is()
 fn a_turn_that_no_packet_is_left_for_passes() {
     let mut dcf = Dcf::new(Config::new(address(0), Phy::G), Seed(1), "late");
     let expires = Some(micros(2_500));
-    let (frame, to) = (kilobyte(0), address(1));
+    let frame = kilobyte(0);
+    let to = address(1);
     let mut packet = Some(Packet { frame, to, ether_type: snap::IPV4, expires, source: None });
     let mut pull = || packet.take();
     dcf.handle_input(micros(1_000), Input::CarrierBusy, &mut || None);
@@ -302,8 +304,8 @@ fn slots_after_a_packet_that_is_given_up_count_as_those_after_a_failed_attempt()
     }
 }
 
-/// A frame of 1 kB at 6 Mb/s takes 1.4 ms. With less time left it is not sent.
 //= S3.16
+/// A frame of 1 kB at 6 Mb/s takes 1.4 ms. With less time left it is not sent.
 #[test]
 fn a_packet_that_could_not_arrive_in_time_is_not_sent() {
     for (left, rts_threshold, goes) in

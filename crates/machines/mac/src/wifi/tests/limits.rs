@@ -54,7 +54,8 @@ fn a_request_that_is_granted_forgets_those_that_were_not() {
             Packet { frame, to: address(1), ether_type: snap::IPV4, expires: None, source: None };
         super::super::pending_packet::PendingPacket::new(packet, 5, &config)
     };
-    let (mut free, mut limited) = (job(0), job(12));
+    let mut free = job(0);
+    let mut limited = job(12);
     for job in [&mut free, &mut limited] {
         assert!((0..6).all(|_| !job.fail(20, &config)));
         job.granted();

@@ -163,7 +163,8 @@ fn a_mild_backoff_does_not_forget_the_crowd() {
         let sent: usize = cell.stations.iter().map(Station::sent).sum();
         sent - 8 * 60
     };
-    let (binary, mild) = (failures(Backoff::Binary), failures(Backoff::Mild));
+    let binary = failures(Backoff::Binary);
+    let mild = failures(Backoff::Mild);
     assert!(mild < binary, "{mild} collisions with the mild backoff, {binary} with the binary");
 }
 

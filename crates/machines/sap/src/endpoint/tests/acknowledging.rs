@@ -207,7 +207,9 @@ fn crossing(mode: &Mode, damage: f64) -> (Duration, usize) {
     let (mut network, [a, b]) = Network::connected(config, CLEAN, 3);
     network.run(SECOND);
     network.impairments = Impairments { damage, ..CLEAN };
-    let (begin, mut arrived, mut left) = (network.now, 0, 900);
+    let begin = network.now;
+    let mut arrived = 0;
+    let mut left = 900;
     while left > 0 || !network.ends[A].is_flushed(a) {
         let message = Message::new(mode.clone(), vec![7; 2_200]);
         while left > 0 && network.ends[A].send(a, &message).is_ok() {

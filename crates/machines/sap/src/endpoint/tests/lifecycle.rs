@@ -257,7 +257,8 @@ fn overtaken(seed: u64, longer: u64, len: usize, interval: u64) -> (usize, usize
     let a = network.ends[A].connect(network.now, address(B));
     network.run(SECOND * 5);
     let b = network.accepted().expect("it was accepted");
-    let (mut got, mut missing) = (0, 0);
+    let mut got = 0;
+    let mut missing = 0;
     for number in 0..50 + 20_000 / interval {
         if number < 50 {
             network.send(A, a, Mode::Approximate { protected: 0 }, &vec![7; len]);
@@ -298,7 +299,8 @@ fn stream_and_end(seed: u64, count: usize, len: usize, closes: bool) -> (usize, 
         network.ends[A].finish(a);
     }
     let end = SapEvent::Finished { approximate: count as u32 };
-    let (mut got, mut missing) = (0, 0);
+    let mut got = 0;
+    let mut missing = 0;
     for _ in 0..2_000 {
         network.run(Duration::from_millis(1));
         for message in network.receive(B, b) {

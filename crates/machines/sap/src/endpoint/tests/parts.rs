@@ -71,7 +71,8 @@ fn an_approximate_message_arrives_with_its_holes_named() {
     let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
     let whole = pattern(20_000);
     network.impairments.loss = 0.2;
-    let (mut holes, mut complete) = (0, 0);
+    let mut holes = 0;
+    let mut complete = 0;
     for _ in 0..50 {
         network.send(A, a, Mode::Approximate { protected: 2_000 }, &whole);
         network.run(SECOND);
@@ -108,7 +109,8 @@ fn a_part_that_comes_after_its_message_was_delivered_is_late() {
     again.iter().for_each(|bytes| network.ends[B].handle_datagram(network.now, &meta, bytes));
     let count = |reason| network.ends[B].drops().get(&reason).copied().unwrap_or(0);
     let missing: usize = message.missing.iter().map(Range::len).sum();
-    let (late, known) = (count(Dropped::Late), count(Dropped::Duplicate));
+    let late = count(Dropped::Late);
+    let known = count(Dropped::Duplicate);
     assert_eq!(late + known, again.len() as u64);
     assert!(late as usize * 1_460 >= missing && known > 0, "{late} {known}");
     assert!(network.receive(B, b).is_empty());

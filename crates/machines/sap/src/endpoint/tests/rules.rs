@@ -114,7 +114,8 @@ fn a_listener_takes_approximate_data_at_once_and_precise_data_in_order_and_once(
     network.send(A, a, APPROXIMATE, b"about");
     let packets = network.sent(A, SapKind::Data);
     let hand = |network: &mut Network, at: usize| {
-        let (now, bytes) = (network.now, packets[at].to_bytes());
+        let now = network.now;
+        let bytes = packets[at].to_bytes();
         network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes);
         network.receive(B, b).into_iter().map(|it| it.data).collect::<Vec<_>>()
     };

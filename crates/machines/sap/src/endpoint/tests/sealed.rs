@@ -102,7 +102,8 @@ fn replayed_packets_are_refused() {
     network.ends[A].finish(a);
     network.run(SECOND);
     assert_eq!(network.receive(B, b).len(), 2);
-    let (now, events) = (network.now, network.events[B].len());
+    let now = network.now;
+    let events = network.events[B].len();
     let recorded: Vec<_> = network.log.iter().filter(|(by, _)| *by == A).cloned().collect();
     for (_, transmit) in &recorded {
         network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &transmit.to_bytes());

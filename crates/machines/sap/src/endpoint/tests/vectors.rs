@@ -40,7 +40,9 @@ impl Conversation {
         let a = network.ends[A].connect(network.now, address(B));
         network.run(SECOND / 10);
         let b = network.accepted().expect("it was accepted");
-        let (messages, numbers, sealed) = (Vec::new(), BTreeMap::new(), key.is_some());
+        let messages = Vec::new();
+        let numbers = BTreeMap::new();
+        let sealed = key.is_some();
         Self { network, ids: [a, b], messages, numbers, sealed }
     }
 
@@ -101,7 +103,9 @@ impl Conversation {
         let (of_client, accept) =
             handshake::answer(&key, server, (&ping, offer), answer).expect("the keys agree");
         let of_server = initiator.finish(&accept, answer).expect("the keys agree");
-        let (key, client, server) = (hex(&KEY), hex(&client), hex(&server));
+        let key = hex(&KEY);
+        let client = hex(&client);
+        let server = hex(&server);
         let text = format!(
             "{{\"key\": \"{key}\", \"client_ephemeral\": \"{client}\", \
              \"server_ephemeral\": \"{server}\"}}"
@@ -144,7 +148,8 @@ fn shown(bytes: &Bytes, seal: Option<&Seal>) -> String {
     let fields = match header.kind {
         SapKind::Ping => {
             let ping = SapPing::parse(body).expect("a ping");
-            let (token, handshake) = (hex(&ping.token), hex(&ping.handshake));
+            let token = hex(&ping.token);
+            let handshake = hex(&ping.handshake);
             let SapPing { connection, max_datagram, features, .. } = ping;
             format!(
                 "PING {connection:08x} largest {max_datagram} token {token} handshake \
@@ -173,7 +178,9 @@ fn shown(bytes: &Bytes, seal: Option<&Seal>) -> String {
         SapKind::Challenge => format!("CHALLENGE {}", hex(&body[..8])),
         SapKind::Response => format!("RESPONSE {}", hex(&body[..8])),
     };
-    let (connection, number, flags) = (header.connection, header.number, header.flags);
+    let connection = header.connection;
+    let number = header.number;
+    let flags = header.flags;
     format!("to {connection:08x} number {number} flags {flags} {fields}")
 }
 
@@ -182,7 +189,9 @@ fn head(body: &Bytes, flags: u8) -> String {
     let part = data.part.map(|part| format!(" offset {} of {}", part.offset, part.total));
     let spans: Vec<_> =
         data.spans.iter().map(|span| format!("{}+{}", span.start, span.len)).collect();
-    let (stream, number, part) = (data.stream, data.number, part.unwrap_or_default());
+    let stream = data.stream;
+    let number = data.number;
+    let part = part.unwrap_or_default();
     format!("stream {stream} message {number}{part} spans [{}]", spans.join(" "))
 }
 
@@ -226,10 +235,12 @@ fn talk(conversation: &mut Conversation) {
     conversation.send(B, 0, Mode::Approximate { protected: 0 }, 300);
     let network = &mut conversation.network;
     network.run(SECOND / 2);
-    let (now, id) = (network.now, conversation.ids[B]);
+    let now = network.now;
+    let id = conversation.ids[B];
     let received = network.receive(B, id);
     let approximate = received.iter().find(|it| it.data.len() == 600).expect("it arrived");
-    let (stream, number) = (approximate.stream, approximate.number);
+    let stream = approximate.stream;
+    let number = approximate.number;
     network.ends[B].repair(id, stream, number, &[100..110, 200..201]).expect("it is open");
     network.drain();
     network.run(SECOND / 2);

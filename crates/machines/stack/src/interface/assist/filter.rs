@@ -19,11 +19,11 @@ pub struct CorruptionFilter {
 }
 
 impl CorruptionFilter {
+    //= S4.11
     /// Checks a packet that the link passes up.
     ///
     /// # Errors
     /// It is a damaged segment without a detection option that holds.
-    //= S4.11
     pub(super) fn check(&self, frame: &Frame) -> Result<(), DropReason> {
         // Most packets are intact according to the link, and need no check.
         if !frame.damage.is_damaged() {

@@ -78,9 +78,9 @@ struct Stream {
     heard: Instant,
 }
 
-/// The cache of segments.
 //= S2.18
 //= S2.46
+/// The cache of segments.
 #[derive(Debug)]
 pub(super) struct Snoop {
     config: SnoopConfig,
@@ -113,7 +113,8 @@ impl Seen {
 
     /// The name of the other direction.
     fn reverse(&self) -> Option<Name> {
-        let (addresses, ports) = (self.name.addresses, self.name.ports);
+        let addresses = self.name.addresses;
+        let ports = self.name.ports;
         let addresses = Addresses::new(addresses.dst(), addresses.src())?;
         Some(Name { addresses, ports: (ports.1, ports.0) })
     }
@@ -131,14 +132,16 @@ impl Stream {
             ..TimeoutConfig::default()
         };
         let rtt = RttEstimator::new(timeout);
-        let (kept, patience) = (VecDeque::new(), config.patience);
+        let kept = VecDeque::new();
+        let patience = config.patience;
         Self { kept, acked: None, repairing: false, echoes: 0, rtt, patience, heard: now }
     }
 
     /// Caches a segment towards the receiver.
     fn keep(&mut self, now: Instant, seen: &Seen, frame: &Frame, most: usize) {
         let fin = u32::from(seen.has_any(TcpFlags::FIN));
-        let (start, end) = (seen.header.seq, seen.header.seq + (seen.len + fin));
+        let start = seen.header.seq;
+        let end = seen.header.seq + (seen.len + fin);
         if self.acked.is_some_and(|(acked, _)| !acked.is_before(end)) {
             self.echoes = (self.echoes + 1).min(ECHOES);
             return;
@@ -160,7 +163,8 @@ impl Stream {
 
     /// Processes an ACK; returns whether it is a duplicate to suppress.
     fn take_ack(&mut self, now: Instant, seen: &Seen, again: &mut VecDeque<Frame>) -> bool {
-        let (ack, window) = (seen.header.ack, seen.header.window);
+        let ack = seen.header.ack;
+        let window = seen.header.window;
         let Some((acked, last_window)) = self.acked.filter(|(acked, _)| !acked.is_before(ack))
         else {
             self.acked = Some((ack, window));

@@ -12,7 +12,8 @@ fn queues(flows: &[ScheduledFlow]) -> Queues {
 }
 
 fn queues_of(discipline: Discipline, flows: &[ScheduledFlow]) -> Queues {
-    let (limits, random) = (Limits::default(), Stream::new(Seed(0), "queue"));
+    let limits = Limits::default();
+    let random = Stream::new(Seed(0), "queue");
     Queues::new(&QueueConfig { discipline, limits, flows: flows.to_vec(), random }, 1)
 }
 
@@ -21,8 +22,8 @@ fn packet(number: u16) -> Frame {
     Frame::packet(vec![0; 1_000]).with_class(class)
 }
 
-/// Busy flows whose packets join while another is on the air do not make time pass twice.
 //= S3.33
+/// Busy flows whose packets join while another is on the air do not make time pass twice.
 #[test]
 fn a_reservation_is_kept_whenever_packets_join() {
     let attempt = Duration::from_millis(10);
@@ -52,8 +53,8 @@ fn a_reservation_is_kept_whenever_packets_join() {
     }
 }
 
-/// A rate is kept whatever the length of the other packets is, in every measure.
 //= S3.33
+/// A rate is kept whatever the length of the other packets is, in every measure.
 #[test]
 fn a_reservation_is_a_rate_under_every_discipline() {
     // Packets of 100 bytes take 2 ms each, of which 40 in a second are 0.08 of the link.
@@ -83,8 +84,8 @@ fn a_reservation_is_a_rate_under_every_discipline() {
     }
 }
 
-/// Time that no flow is charged for counts for a reservation, once.
 //= S3.33
+/// Time that no flow is charged for counts for a reservation, once.
 #[test]
 fn idle_time_counts_once() {
     let mut queues = queues(&[]);
@@ -105,7 +106,8 @@ fn thousands_of_flows_share_by_weight() {
     let weight = |number: u16| f64::from(1 + number % 3);
     let flows: Vec<_> = (1..=3_000).map(|number| flow(number, weight(number), None)).collect();
     let mut queues = queues(&flows);
-    let (mut now, mut books) = (Instant::START, InterfaceAccount::new(false));
+    let mut now = Instant::START;
+    let mut books = InterfaceAccount::new(false);
     let attempt = Duration::from_millis(10);
     for flow in &flows {
         assert!(matches!(queues.push(now, 0, packet(flow.flow.0)), Join::Joined));

@@ -83,7 +83,9 @@ impl GsmLine {
             }
             GsmService::Modems { compresses } => Service::Modems(Box::new(Modem::new(compresses))),
         };
-        let (under_way, events, sights) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let under_way = VecDeque::new();
+        let events = VecDeque::new();
+        let sights = VecDeque::new();
         Self { service, written: 0, under_way, events, sights }
     }
 
@@ -96,9 +98,9 @@ impl GsmLine {
         }
     }
 
+    //= S1.14
     /// The time until the block has left in which a packet of this number of characters ends, if
     /// nothing is repeated.
-    //= S1.14
     pub(super) fn time_of(&self, characters: usize) -> Duration {
         // Tenths of a character in a block: with start and stop bits, in frames of RLP, and with
         // start and stop bits in frames of modems.
@@ -121,7 +123,9 @@ impl GsmLine {
         }
         let len = characters.len();
         self.written += len as u64;
-        let (end, number, attempts) = (self.written, None, 0);
+        let end = self.written;
+        let number = None;
+        let attempts = 0;
         self.under_way.push_back(UnderWay { tag, len, end, began: now, number, attempts });
     }
 
@@ -265,8 +269,8 @@ impl GsmLine {
         }
     }
 
-    /// A reset loses the packet that was begun and not acknowledged; returns whether there was one.
     //= S1.16
+    /// A reset loses the packet that was begun and not acknowledged; returns whether there was one.
     fn note_reset(&mut self) -> bool {
         let Service::NonTransparent(it) = &mut self.service else { return false };
         let mut was_reset = false;

@@ -67,7 +67,8 @@ impl Modem {
         if !self.link.is_down() {
             self.link.write(characters);
         }
-        let (end, len) = (self.link.taken(), characters.len());
+        let end = self.link.taken();
+        let len = characters.len();
         self.under_way.push_back(UnderWay { tag, len, end, began: now, is_told: false });
     }
 

@@ -192,9 +192,9 @@ fn a_peer_that_falls_silent_costs_what_was_not_acknowledged() {
     assert_eq!(circuit.tags(), [3]);
 }
 
+//= S1.12
 /// A packet is delivered under its own tag or dropped, and never both, whichever bit of its last
 /// block is damaged: that of the flag behind it too.
-//= S1.12
 #[test]
 fn any_damage_to_a_last_block_costs_a_packet_once() {
     for accept_damaged in [false, true] {
@@ -220,9 +220,9 @@ fn any_damage_to_a_last_block_costs_a_packet_once() {
     }
 }
 
+//= S1.12
 /// Bytes that one inverted bit makes a flag: the piece before it goes up under the tag of its
 /// packet, once the packet has ended, and nothing goes up without one.
-//= S1.12
 #[test]
 fn the_piece_before_a_false_flag_is_counted_as_its_packet() {
     let mut pieces = 0;
@@ -250,9 +250,9 @@ fn the_piece_before_a_false_flag_is_counted_as_its_packet() {
     assert!(pieces > 5, "{pieces}");
 }
 
-/// Blocks are damaged at random: modems repeat, and each packet arrives once, under its tag.
 //= S1.21
 //= S1.28
+/// Blocks are damaged at random: modems repeat, and each packet arrives once, under its tag.
 #[test]
 fn modems_that_correct_errors_lose_nothing() {
     for service in [MNP, MNP_5] {
@@ -293,9 +293,9 @@ fn modems_hang_up_where_nothing_comes_through() {
     assert_eq!((near.held, circuit.delivered.len()), (0, 0));
 }
 
+//= S1.16
 /// A reset is told of once: each packet is delivered under its own tag, or dropped by
 /// its sender, and never both.
-//= S1.16
 #[test]
 fn a_frame_that_never_arrives_costs_each_packet_begun_once() {
     let mut circuit = Circuit::new(RLP, false);

@@ -59,7 +59,9 @@ fn coded(policy: PolicyKind, arq: Arq) -> Framing {
         per_frame: Duration::from_micros(900),
         per_byte: WavelanTiming::WAVELAN.per_byte + WAVELAN_RATE.time_of(1),
     };
-    let (padded, accept_damaged, combine) = (false, false, false);
+    let padded = false;
+    let accept_damaged = false;
+    let combine = false;
     Framing::Coded(CodedConfig {
         policy: policy.into(),
         arq,
@@ -301,7 +303,8 @@ fn when_the_air_gets_worse_the_queue_overflows_and_nothing_else_is_lost() {
     }
     air.run_until(seconds(50));
     // 400 packets come in the bad time, of 667 attempts a quarter gets through, 50 wait.
-    let (expected, sigma) = (400.0 - 667.0 / 4.0 - 50.0, (667.0 * 0.25 * 0.75_f64).sqrt());
+    let expected = 400.0 - 667.0 / 4.0 - 50.0;
+    let sigma = (667.0 * 0.25 * 0.75_f64).sqrt();
     let dropped = overflow[39] as f64;
     assert!((dropped - expected).abs() < 4.0 * sigma, "{dropped} for {expected}");
     assert_eq!((overflow[9], overflow[20]), (0, overflow[39]));

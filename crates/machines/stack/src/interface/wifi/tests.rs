@@ -75,7 +75,8 @@ fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
     let mut interface = Interface::new(config, Seed(1), "wifi");
     let at = Instant::from_nanos(1_000_000);
     interface.handle_input(at, DEVICE, Input::Frame(datagram(1, coverage), RxVector::wired(at)));
-    let (mut now, mut sent) = (at, Vec::new());
+    let mut now = at;
+    let mut sent = Vec::new();
     loop {
         while let Some((_, outgoing)) = interface.poll_transmit(now) {
             sent.push((now, outgoing.frame.to_vec()));
@@ -94,10 +95,12 @@ fn unanswered(rules: Vec<Rule>, coverage: u8) -> Vec<(Instant, Vec<u8>)> {
 #[test]
 fn the_sender_differs_from_a_stock_one_in_the_attempts_at_partly_covered_datagrams_alone() {
     let rules = || vec![Rule::approximate()];
-    let (stock, precise) = (unanswered(Vec::new(), 40), unanswered(rules(), 40));
+    let stock = unanswered(Vec::new(), 40);
+    let precise = unanswered(rules(), 40);
     assert_eq!(stock.len(), 7);
     assert_eq!(stock, precise, "a precise datagram meets a stock sender");
-    let (stock, approximate) = (unanswered(Vec::new(), 8), unanswered(rules(), 8));
+    let stock = unanswered(Vec::new(), 8);
+    let approximate = unanswered(rules(), 8);
     assert_eq!(stock.len(), 7);
     assert_eq!(approximate, stock[..1], "the first attempt is the same, and the only one");
 }

@@ -106,7 +106,8 @@ pub(super) fn sub_blocks(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
         for place in 0..k {
             let is_whole = passes[place].iter().all(|it| *it);
             let ready = if is_whole { clock.arrival(place) } else { end };
-            let (mut right, mut wrong) = (0, 0);
+            let mut right = 0;
+            let mut wrong = 0;
             for row in 0..ROWS {
                 let own = passes[place][row];
                 let is_false = if own { deceives[place][row] } else { poisoned[row] };

@@ -71,7 +71,9 @@ fn what_is_trusted_is_decoded_if_enough_headers_arrive_and_poisons_what_lacked()
 
 #[test]
 fn our_blocks_without_damaged_frames_decode_as_the_binomial_says() {
-    let (damaged, of_block, repairs) = (0.1, 9, 2);
+    let damaged = 0.1;
+    let of_block = 9;
+    let repairs = 2;
     let code = Code::Block(of_block, repairs);
     let outcome = ours::code_across(&air(Spread::Bursts, damaged), code, PACKETS, false);
     let good = whole(damaged);
@@ -98,7 +100,9 @@ fn both_kinds_of_damage_leave_as_many_sub_blocks() {
     const LEN: usize = 1_120;
     let [bursts, all_over] = Spread::ALL.map(|spread| {
         let air = air(spread, 0.5);
-        let (mut lost, mut damaged, mut right) = (0, 0, 0);
+        let mut lost = 0;
+        let mut damaged = 0;
+        let mut right = 0;
         for number in 0..4_000 {
             let Some(added) = air.frame(number, LEN) else {
                 lost += 1;

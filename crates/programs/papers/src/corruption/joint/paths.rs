@@ -137,7 +137,8 @@ impl Path {
         let text = EDGE.replace(LOSS, self.air);
         let (head, app) = text.split_once("[[app]]").unwrap_or((&text, ""));
         let size = self.size.map_or(String::new(), |size| format!("size = {size}\n"));
-        let (mut names, mut text) = (String::new(), head.to_owned());
+        let mut names = String::new();
+        let mut text = head.to_owned();
         for number in 2..=self.senders {
             let name = format!("near{number}");
             names += &format!(", \"{name}\"");

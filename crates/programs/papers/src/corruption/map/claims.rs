@@ -320,7 +320,8 @@ fn careless(map: &Map) -> Claim {
         "the link's count of losses makes them look so: with a window that does not react the \
          stations send a greater share of their segments again than without reports",
     );
-    let (few, many) = (0, STATIONS.len() - 1);
+    let few = 0;
+    let many = STATIONS.len() - 1;
     RADIOS.iter().enumerate().fold(claim, |claim, (radio, (name, ..))| {
         [few, many].into_iter().fold(claim, |claim, at| {
             let more = |seed: &Seeded| {

@@ -49,7 +49,8 @@ fn a_host_that_is_not_told_of_losses_reports_none() {
     let interface = "[[station.interface]]\nlink = \"near-far\"\nlink-losses = false\n";
     let hidden = told.replace(end, &format!("{end}\n{interface}"));
     assert_ne!(hidden, told);
-    let (told, hidden) = (reports(&told), reports(&hidden));
+    let told = reports(&told);
+    let hidden = reports(&hidden);
     assert!(told > 20 && hidden < told / 4, "{told} and {hidden}");
 }
 
@@ -75,7 +76,8 @@ fn a_router_does_not_carry_the_link_s_count_of_losses_any_further() {
         let named = operations(&simulation, station).notifications_sent;
         (named, report(&simulation, station, "received_bytes"))
     };
-    let (beside, beyond) = (received(&told, 1), received(&routed, 2));
+    let beside = received(&told, 1);
+    let beyond = received(&routed, 2);
     assert!(beyond.1 > 100_000.0 && beside.1 > 100_000.0, "{beside:?} and {beyond:?}");
     // What is left are the damaged segments that crossed the router.
     assert!(beside.0 > 20 && beyond.0 < beside.0 / 4, "{beside:?} and {beyond:?}");

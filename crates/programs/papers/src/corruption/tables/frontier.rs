@@ -90,7 +90,8 @@ pub(super) fn measure(
         for metres in DISTANCES {
             let text = scenario(metres, word);
             let one = |seed: Seed| {
-                let (tcp, duration) = ("new-reno", Some(LENGTH));
+                let tcp = "new-reno";
+                let duration = Some(LENGTH);
                 Walk { figure, scenario: &text, tcp, accepts_damaged: true, seed, duration }.run()
             };
             let runs = context.replicate(seeds, one).into_iter().collect::<Result<_, _>>()?;
@@ -104,7 +105,8 @@ pub(super) fn chart(steady: &[Steady]) -> Chart {
     let series = FADINGS.iter().enumerate().map(|(fading, (name, _))| {
         let own = steady.iter().filter(|it| it.fading == fading);
         let point = |it: &Steady| {
-            let (lost, sent) = (Estimate::mean(&it.lost()), Estimate::mean(&it.sent()));
+            let lost = Estimate::mean(&it.lost());
+            let sent = Estimate::mean(&it.sent());
             let spread = Some((sent.low, sent.high)).filter(|(low, _)| low.is_finite());
             Point { x: 100.0 * lost.value, y: sent.value, spread }
         };
@@ -139,7 +141,8 @@ pub(super) fn table(steady: &[Steady]) -> Table {
         "sent high",
     ]);
     for it in steady {
-        let (lost, sent) = (Estimate::mean(&it.lost()), Estimate::mean(&it.sent()));
+        let lost = Estimate::mean(&it.lost());
+        let sent = Estimate::mean(&it.sent());
         let lost = [lost.value, lost.low, lost.high].map(|it| number(100.0 * it));
         let sent = [sent.value, sent.low, sent.high].map(number);
         let head = [FADINGS[it.fading].0.to_owned(), it.metres.to_string()];

@@ -32,8 +32,10 @@ fn the_link_s_own_count_of_losses_keeps_the_rate_where_damage_alone_does_not() {
     ];
     let mean = |tcp: &'static str, scenario: &str| {
         let rate = |seed: u64| {
-            let (figure, duration) = ("S4.tables", Some(Duration::from_secs(60)));
-            let (accepts_damaged, seed) = (true, Seed(seed));
+            let figure = "S4.tables";
+            let duration = Some(Duration::from_secs(60));
+            let accepts_damaged = true;
+            let seed = Seed(seed);
             Walk { figure, scenario, tcp, accepts_damaged, seed, duration }.run().unwrap().rate()
         };
         (1..=5).map(rate).sum::<f64>() / 5.0

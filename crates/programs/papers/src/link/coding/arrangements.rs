@@ -124,8 +124,8 @@ pub(super) fn poorly_somewhere(claim: Claim, all: &[Arranged], policy: PolicyKin
     )
 }
 
-/// That the orderings do not depend on what Table 1 leaves open.
 //= S3.22
+/// That the orderings do not depend on what Table 1 leaves open.
 pub(super) fn claim(all: &[Arranged]) -> Claim {
     let claim = Claim::ours("S3.22", "the orderings do not depend on how faults are arranged")
         .recorded(Verdict::InPart)

@@ -43,8 +43,8 @@ pub(super) fn transfers(
     Environment::ALL.into_iter().map(of).collect::<Result<_, _>>().map(Baseline)
 }
 
-/// Judges the throughput that is left without error control, and that it recovers.
 //= S3.22
+/// Judges the throughput that is left without error control, and that it recovers.
 pub(super) fn claims(baseline: &Baseline, cells: &[Cell]) -> [Claim; 2] {
     let office = statistics::mean(baseline.of(Environment::Office)).unwrap_or(f64::NAN);
     let shares = |rates: &[f64]| -> Vec<f64> { rates.iter().map(|rate| rate / office).collect() };

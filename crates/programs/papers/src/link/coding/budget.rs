@@ -103,8 +103,8 @@ fn transfers(
     done.into_iter().collect()
 }
 
-/// That one choice of both, which is not that of the figures, keeps BOLD from connecting.
 //= S3.22
+/// That one choice of both, which is not that of the figures, keeps BOLD from connecting.
 pub(super) fn claim(choices: &[Choice]) -> Option<Claim> {
     let stated = |policy| choices.iter().find(|choice| choice.is_stated(policy));
     let bold = stated(PolicyKind::Bold)?;

@@ -229,7 +229,8 @@ pub(crate) fn bare(figure: &'static str, air: Air) -> Result<Transfer, Experimen
 /// Carries a transfer to its end.
 fn finished(mut simulation: Simulation) -> Result<Transfer, ExperimentError> {
     simulation.finish();
-    let (network, now) = (simulation.network(), simulation.now());
+    let network = simulation.network();
+    let now = simulation.now();
     let reports = (0..2)
         .filter_map(|number| network.station(number))
         .flat_map(|station| station.reports(now).flatten().collect::<Vec<_>>());

@@ -53,8 +53,8 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// As the paper does it, five times 1 MB; less if in a hurry (S3.5).
     //= S3.5
+    /// As the paper does it, five times 1 MB; less if in a hurry (S3.5).
     pub(super) fn of(extent: Extent) -> Self {
         match extent {
             Extent::Quick => Self { each: 2, bytes: 150_000 },

@@ -53,8 +53,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Claims that throughput falls in proportion to what the link loses.
 //= S3.8
+/// Claims that throughput falls in proportion to what the link loses.
 fn claims(curves: &[Curve], spray: &[Sprayed]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (place, curve) in curves.iter().filter(|curve| !curve.sender.is_kernel()).enumerate() {

@@ -57,8 +57,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     })
 }
 
-/// Claims that a trace has no gaps and the average rate of the link, which is `left` KB/s.
 //= S3.9
+/// Claims that a trace has no gaps and the average rate of the link, which is `left` KB/s.
 fn smooth(place: usize, traced: &Traced, left: f64) -> Claim {
     let longest = traced.mean(|trace| {
         let (from, to) = trace.sequence.longest_silence().unwrap_or((0.0, f64::INFINITY));

@@ -146,8 +146,8 @@ fn simulate(
     Ok(outcomes)
 }
 
-/// Claims the number of retransmissions that keep the loss below 1 %, in closed form.
 //= S3.12
+/// Claims the number of retransmissions that keep the loss below 1 %, in closed form.
 fn counts() -> Claim {
     let needed = |loss| retransmissions_needed(loss, LITTLE);
     let found = [0.5, 0.8, 0.9].map(needed);
@@ -160,8 +160,8 @@ fn counts() -> Claim {
     .fact(format!("{half}, {most} and {nearly_all}"), found == [Some(6), Some(20), Some(43)])
 }
 
-/// Claims what the paper calculates.
 //= S3.12
+/// Claims what the paper calculates.
 fn persistent() -> Claim {
     Claim::paper(
         "S3.12",
@@ -173,8 +173,8 @@ fn persistent() -> Claim {
     .by_construction("independent losses leave pⁿ⁺¹, in the paper and here")
 }
 
-/// Claims that the simulated link loses what the closed form says.
 //= S3.12
+/// Claims that the simulated link loses what the closed form says.
 fn agreement(random: &[Outcome]) -> Claim {
     let is_telling = |outcome: &&Outcome| outcome.expected() * outcome.packets() as f64 >= ENOUGH;
     let claim = Claim::ours("S3.12", "the link leaves over what pⁿ⁺¹ says of independent losses");
@@ -184,9 +184,9 @@ fn agreement(random: &[Outcome]) -> Claim {
     })
 }
 
+//= S3.12
 /// Claims that losses in bursts leave more of them, wherever enough random losses are to be
 /// expected.
-//= S3.12
 fn worse(random: &[Outcome], bursty: &[Outcome]) -> Claim {
     let claim = Claim::paper(
         "S3.12",

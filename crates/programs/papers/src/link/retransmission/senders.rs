@@ -24,8 +24,8 @@ pub(super) const PAPER: Sender =
 /// The settings of the paper's TCP.
 pub(super) const TCP: &str = "netbsd-1.2";
 
-/// The paper's TCP with other timers (S3.15); the paper's own comes first, then its ancestor.
 //= S3.15
+/// The paper's TCP with other timers (S3.15); the paper's own comes first, then its ancestor.
 pub(super) const TIMERS: [Sender; 4] = [
     PAPER,
     Sender { name: "Net/3, three ticks of 500 ms", settings: Some("net3-reno") },

@@ -269,8 +269,8 @@ impl Courses {
     }
 }
 
-/// The error rate at which the reserved flows take the whole link.
 //= S3.46
+/// The error rate at which the reserved flows take the whole link.
 fn whole_link() -> Claim {
     // 0.01 / (1 − E) + 0.44 / (1 − E) = 1.
     let rate = 1.0 - (0.01 + 0.44);
@@ -285,8 +285,8 @@ fn whole_link() -> Claim {
     .because("the paper's own numbers give 55 %, as its section 5.1 says of the same flows")
 }
 
-/// The paper's own parameters fail its own admission rule.
 //= S3.46
+/// The paper's own parameters fail its own admission rule.
 fn overcommitment() -> Claim {
     let link = Rate::from_bps(800_000);
     let ask = |overcommit| {

@@ -229,7 +229,8 @@ fn next(courses: &Courses<'_>) -> Claim {
 }
 
 fn from_now_on(courses: &Courses<'_>) -> Claim {
-    let (some, more) = (between(0.4, 0.6), between(0.7, 0.9));
+    let some = between(0.4, 0.6);
+    let more = between(0.7, 0.9);
     Claim::paper(
         "S3.41",
         "section 7: “From this point on, any increase in the error rate is shared by ‘Video’ and \
@@ -245,8 +246,8 @@ fn from_now_on(courses: &Courses<'_>) -> Claim {
     .compare("FTP2", courses.change(FTP2, more, some), Band::between(-0.05, 0.05, "the same"))
 }
 
-/// Beyond its crossover a flow has P (1 − E) of its share.
 //= S3.31
+/// Beyond its crossover a flow has P (1 − E) of its share.
 fn limited(courses: &Courses<'_>) -> Claim {
     let slots = between(0.4, 0.9);
     // The ramp is linear: the mean of the share that arrives is that of its middle.
@@ -289,8 +290,8 @@ fn lag(courses: &Courses<'_>) -> Claim {
     )
 }
 
-/// Counted over all slots, debts and their repayment.
 //= S3.42
+/// Counted over all slots, debts and their repayment.
 fn long_term(courses: &Courses<'_>) -> Claim {
     let fair = || Band::near(1.0, 0.03, "long-term fairness, within 3 %: ours");
     Claim::paper(

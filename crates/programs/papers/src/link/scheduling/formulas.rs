@@ -74,8 +74,8 @@ fn around(crossover: f64) -> [f64; 2] {
     [below / 100.0, (below + 2.0) / 100.0]
 }
 
-/// Claims that the knee of the curve is where it should be, by what lies on either side of it.
 //= S3.30
+/// Claims that the knee of the curve is where it should be, by what lies on either side of it.
 fn knee(figure: &Figure, context: &Context<'_>, power: f64) -> Result<Claim, ExperimentError> {
     let expected = Demand { weight: 1.0, power_factor: power, error_rate: 0.0 }.crossover();
     let [below, above] = around(expected);
@@ -311,8 +311,8 @@ fn compare(claim: Claim, expected: &[f64], got: &Scheduled) -> Claim {
     })
 }
 
-/// One flow loses everything, the others nothing.
 //= S3.32
+/// One flow loses everything, the others nothing.
 fn greatest_share(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
     let mix = Mix::new(&[], &[(1.0, 3.0, 1.0), (2.0, 1.4, 0.0), (0.5, 1.2, 0.0)]);
     let got = mix.replicated(figure, context)?;
@@ -326,8 +326,8 @@ fn greatest_share(figure: &Figure, context: &Context<'_>) -> Result<Claim, Exper
     Ok(claim.compare(of, got.mean(|run| run[0].effort / greatest), as_said()))
 }
 
-/// Random flows with power factors below two, each losing less than half.
 //= S3.36
+/// Random flows with power factors below two, each losing less than half.
 fn efficiency(figure: &Figure, context: &Context<'_>) -> Result<Claim, ExperimentError> {
     let leasts = context.replicate(runs(context.extent), |seed| least(figure, context, seed));
     let leasts: Vec<f64> = leasts.into_iter().collect::<Result<_, _>>()?;

@@ -29,7 +29,8 @@ fn grain(x: usize, y: usize, kind: u32) -> f32 {
 impl Ground {
     fn draw() -> Self {
         let at = |place: usize| {
-            let (x, y) = (place % SIDE, place / SIDE);
+            let x = place % SIDE;
+            let y = place / SIDE;
             let field = (x / 128, y / 64);
             let tone = |kind| grain(field.0, field.1, kind);
             // Furrows, bushes, and the grain of the soil.
@@ -49,26 +50,31 @@ impl Ground {
 
     /// Returns the brightness and colours between four pixels.
     fn sample(&self, x: f64, y: f64) -> [f32; 3] {
-        let (left, top) = (x.floor(), y.floor());
-        let (right, below) = ((x - left) as f32, (y - top) as f32);
+        let left = x.floor();
+        let top = y.floor();
+        let right = (x - left) as f32;
+        let below = (y - top) as f32;
         let wrap = |value: f64| (value as i64).rem_euclid(SIDE as i64) as usize;
         let pixel = |i: f64, j: f64| self.0[wrap(top + j) * SIDE + wrap(left + i)];
         let corners = [pixel(0.0, 0.0), pixel(1.0, 0.0), pixel(0.0, 1.0), pixel(1.0, 1.0)];
         [0, 1, 2].map(|part| {
             let [a, b, c, d] = corners.map(|corner| corner[part]);
-            let (upper, lower) = (a + (b - a) * right, c + (d - c) * right);
+            let upper = a + (b - a) * right;
+            let lower = c + (d - c) * right;
             upper + (lower - upper) * below
         })
     }
 
     /// Returns what the camera sees at a time in seconds.
     fn seen(&self, time: f64) -> Result<YuvPicture, VideoError> {
-        let (width, height) = (FORMAT.width as usize, FORMAT.height as usize);
+        let width = FORMAT.width as usize;
+        let height = FORMAT.height as usize;
         let centre = (90.0 * time, 300.0 + 80.0 * (0.7 * time).sin());
         let scale = 0.8 + 0.25 * (0.5 * time).sin();
         let (sine, cosine) = (0.2 * (0.9 * time).sin()).sin_cos();
         let place = |x: usize, y: usize| {
-            let (x, y) = (x as f64 - width as f64 / 2.0, y as f64 - height as f64 / 2.0);
+            let x = x as f64 - width as f64 / 2.0;
+            let y = y as f64 - height as f64 / 2.0;
             let [x, y] = [x * cosine - y * sine, x * sine + y * cosine];
             (centre.0 + scale * x, centre.1 + scale * y)
         };

@@ -41,7 +41,8 @@ fn both(
 
 //= S1.55
 pub(super) fn claims(all: &[SeedRuns]) -> Vec<Claim> {
-    let (more, less) = (Band::above(0.0, "an ordering"), Band::below(0.0, "an ordering"));
+    let more = Band::above(0.0, "an ordering");
+    let less = Band::below(0.0, "an ordering");
     let psnr: fn(&Outcome) -> f64 = |it| it.psnr;
     let late: fn(&Outcome) -> f64 = |it| it.delays[1];
     let ours = |statement: &str| Claim::ours("S1.55", statement);

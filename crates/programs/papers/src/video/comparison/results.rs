@@ -45,7 +45,8 @@ impl ComparedSchemes {
             number(1e3 * of.deadline.as_secs_f64()),
             number(of.wait.as_secs_f64()),
         );
-        let (version, command) = (of.version.clone(), of.command.clone());
+        let version = of.version.clone();
+        let command = of.command.clone();
         let provenance = Provenance { version, seed: of.seeds.0, command };
         Self { schemes, method, provenance }
     }

@@ -76,7 +76,8 @@ impl CameraScheme {
     pub fn tell_apart(schemes: &[Self]) -> Result<(), String> {
         for (at, scheme) in schemes.iter().enumerate() {
             if schemes[..at].iter().any(|it| it.name == scheme.name) {
-                let (name, shown) = (&scheme.name, scheme.shown());
+                let name = &scheme.name;
+                let shown = scheme.shown();
                 return Err(format!(
                     "two schemes are called \"{name}\": give each --scheme a name of its own, \
                      as '{name}-2={shown}'"

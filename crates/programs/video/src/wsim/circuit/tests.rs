@@ -52,11 +52,11 @@ fn without_errors_every_picture_arrives_bit_for_bit() {
     }
 }
 
-/// A damaged bit in the data costs UDP the packet and UDP-Lite a byte; one in the IP header costs
-/// both the packet.
 //= S1.42
 //= S1.44
 //= S1.58
+/// A damaged bit in the data costs UDP the packet and UDP-Lite a byte; one in the IP header costs
+/// both the packet.
 #[test]
 fn damage_to_data_is_passed_up_by_udp_lite_alone() {
     let sent = pictures(4, 100);
@@ -113,10 +113,10 @@ fn bursts(seed: u64) -> BlockErrors {
     trace(3_000, &damaged)
 }
 
-/// Over ten seeds UDP-Lite never loses more than UDP, and less in all, by the algorithm of the
-/// paper and as real packets; where start and stop bits are hit, the difference is small.
 //= S1.43
 //= S1.44
+/// Over ten seeds UDP-Lite never loses more than UDP, and less in all, by the algorithm of the
+/// paper and as real packets; where start and stop bits are hit, the difference is small.
 #[test]
 fn udp_lite_loses_fewer_packets_than_udp() {
     let sent = pictures(300, 100);
@@ -142,10 +142,10 @@ fn udp_lite_loses_fewer_packets_than_udp() {
     assert!(sums[1][1] < 0.99 * sums[1][0], "{sums:?}");
 }
 
-/// S1.49: RLP loses nothing where the transparent circuit does, and takes longer for it.
 //= S1.13
 //= S1.45
 //= S1.49
+/// S1.49: RLP loses nothing where the transparent circuit does, and takes longer for it.
 #[test]
 fn rlp_repairs_what_the_transparent_circuit_loses() {
     let sent = pictures(300, 90);

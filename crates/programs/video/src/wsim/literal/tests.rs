@@ -40,10 +40,10 @@ fn a_packet_of_242_bytes_fills_eleven_blocks() {
     assert_eq!(run.blocks, 13);
 }
 
-/// Packets of one block of headers, one of headers and data, one of data: the trace decides which
-/// is hit, and goes on where the packet before ended.
 //= S1.40
 //= S1.42
+/// Packets of one block of headers, one of headers and data, one of data: the trace decides which
+/// is hit, and goes on where the packet before ended.
 #[test]
 fn a_damaged_header_drops_a_packet_of_either_and_damaged_data_one_of_udp() {
     // 42 + 42 bytes are three blocks.
@@ -85,9 +85,9 @@ fn a_fifth_of_a_block_are_six_of_its_thirty_bytes() {
     assert!(counts[6] > 150 && counts[5] > 60 && counts[4] > 0, "{counts:?}");
 }
 
-/// With a fifth of its bytes changed, the second block need not hit the header.
 //= S1.42
 //= S1.54
+/// With a fifth of its bytes changed, the second block need not hit the header.
 #[test]
 fn in_the_reading_of_a_fifth_a_byte_decides_and_not_a_block() {
     let config =
@@ -100,10 +100,10 @@ fn in_the_reading_of_a_fifth_a_byte_decides_and_not_a_block() {
     assert!((spared - 0.0135).abs() < 0.0175, "{spared}");
 }
 
-/// S1.43: independent blocks at the paper's 1.58 %. The tolerance is four standard deviations of
-/// the share of 20 000 packets.
 //= S1.43
 //= S1.44
+/// S1.43: independent blocks at the paper's 1.58 %. The tolerance is four standard deviations of
+/// the share of 20 000 packets.
 #[test]
 fn independent_blocks_lose_the_expected_share_of_packets() {
     const RATE: f64 = 0.0158;
@@ -121,8 +121,8 @@ fn independent_blocks_lose_the_expected_share_of_packets() {
     }
 }
 
-/// At the same rate of block errors bursts lose fewer packets.
 //= S1.43
+/// At the same rate of block errors bursts lose fewer packets.
 #[test]
 fn bursts_lose_fewer_packets_than_single_errors() {
     let spread = format!("1{}", "0".repeat(59));

@@ -41,7 +41,8 @@ fn at(ms: u64) -> Instant {
 fn segment(from_client: bool, seq: u32, ack: u32, flags: TcpFlags, len: usize) -> Frame {
     let (from, to) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
     let addresses = Addresses::new(from.0.into(), to.0.into()).expect("one family");
-    let (seq, ack) = (Seq32(seq), Seq32(ack));
+    let seq = Seq32(seq);
+    let ack = Seq32(ack);
     let header =
         TcpRepr { src_port: from.1, dst_port: to.1, seq, ack, flags, ..TcpRepr::default() };
     let mut bytes = bare(addresses, header).expect("a segment").payload.to_bytes();

@@ -89,7 +89,9 @@ proptest! {
         rates in proptest::collection::vec((0_u64..5_000, 1_u64..2_000), 1..12),
         bytes in 1_usize..3_000,
     ) {
-        let (mut changes, mut now, mut left) = (Vec::new(), 0, bytes as u128 * 8 * BIT);
+        let mut changes = Vec::new();
+        let mut now = 0;
+        let mut left = bytes as u128 * 8 * BIT;
         let mut due = None;
         for (number, (kbps, ms)) in rates.iter().enumerate() {
             if number > 0 {

@@ -12,7 +12,8 @@ fn phases_have_exponential_lengths_of_the_means() {
     let mut lengths = [Vec::new(), Vec::new()];
     for seed in 0..10 {
         let mut outages = outages(seed);
-        let (mut was_off, mut since) = (false, 0_u64);
+        let mut was_off = false;
+        let mut since = 0_u64;
         for us in (0..400_000_000_u64).step_by(200) {
             let is_off = outages.is_off(Instant::START + Duration::from_micros(us));
             if is_off != was_off {

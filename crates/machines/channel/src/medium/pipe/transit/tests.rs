@@ -50,7 +50,8 @@ fn copies_hold_up_nothing_and_keep_behind_what_left_before() {
     let duplicate = Some("30%".parse().expect("a chance"));
     let [mut plain, mut copied] =
         [plain.clone(), PathConfig { duplicate, ..plain }].map(|config| transit(&config));
-    let (mut copies, mut latest) = (0, Instant::START);
+    let mut copies = 0;
+    let mut latest = Instant::START;
     for number in 0..1_000 {
         let came = (at(number * 1_000), at(number * 1_000));
         let (alone, none) = plain.next(came, 1_000);
@@ -75,7 +76,8 @@ proptest! {
             vec(0_u64..4_000, 0..12),
         ), 1..6),
     ) {
-        let (mut now, mut latest) = (0, Instant::START);
+        let mut now = 0;
+        let mut latest = Instant::START;
         let mut before = transit(&PathConfig::default());
         for (slots, jitter, delay, reorders, gaps) in stages {
             let config = PathConfig {

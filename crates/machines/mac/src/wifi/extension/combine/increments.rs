@@ -128,7 +128,8 @@ impl Parity {
         let mut most = 0.0_f64;
         let mut shares = 0.0;
         for number in 0..count {
-            let (mut mean, mut variance) = (0.0, 0.0);
+            let mut mean = 0.0;
+            let mut variance = 0.0;
             for margin in votes.margins.iter().skip(number).step_by(count) {
                 let wrong = 1.0 / (1.0 + (f64::from(*margin) / STEPS).exp());
                 mean += wrong;

@@ -137,7 +137,8 @@ fn further_parity_makes_a_frame_whole_that_came_once() {
             continue;
         }
         let mut taken = store.take((&mut frame, None), &header, Some(code));
-        let (mut given, mut sent) = (0, 0);
+        let mut given = 0;
+        let mut sent = 0;
         while let Some(Taken::Kept(Some(wanted))) = taken {
             assert!(wanted > given, "{code:?}: {wanted} after {given}");
             let increment = Increment { code, first: given, last: wanted };

@@ -159,7 +159,8 @@ impl Record {
             |known: f64| if is_optimistic { known / (known + OPTIMISM_FRAMES) } else { 1.0 };
         let sent: f64 = self.sent.iter().sum();
         let mut shares = Shares::default();
-        let (mut fails, mut below) = (1.0, 0.0);
+        let mut fails = 1.0;
+        let mut below = 0.0;
         for (number, presumed) in presumed.iter().enumerate() {
             // The prior may claim only a limited gain from coding: if frames fail although the
             // signal is strong, a weak signal is not the cause.

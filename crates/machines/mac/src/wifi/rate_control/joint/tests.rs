@@ -70,7 +70,8 @@ fn on_a_clean_path_frames_go_at_the_highest_rate_without_parity() {
 #[test]
 fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
     let draw = &mut Stream::new(Seed(1), "joint");
-    let (signal, corrected) = (-50, Some(0));
+    let signal = -50;
+    let corrected = Some(0);
     for left in [1, 2] {
         let mut joint = joint(CODED);
         let attempt = Attempt { left, ..attempt(CODED) };
