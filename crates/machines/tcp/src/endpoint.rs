@@ -1,10 +1,10 @@
 //! All connections of a host: listeners, demultiplexing, and the order of transmission.
 //!
-//! - Feed it with [`handle_segment`](Endpoint::handle_segment) and
-//!   [`handle_timeout`](Endpoint::handle_timeout), and with the application's verbs.
-//! - After every change drain [`poll_transmit`](Endpoint::poll_transmit) and
-//!   [`poll_event`](Endpoint::poll_event) until `None`, then ask
-//!   [`poll_timeout`](Endpoint::poll_timeout).
+//! - Feed it with [`handle_segment`](TcpEndpoint::handle_segment) and
+//!   [`handle_timeout`](TcpEndpoint::handle_timeout), and with the application's verbs.
+//! - After every change drain [`poll_transmit`](TcpEndpoint::poll_transmit) and
+//!   [`poll_event`](TcpEndpoint::poll_event) until `None`, then ask
+//!   [`poll_timeout`](TcpEndpoint::poll_timeout).
 //!
 //! Each call costs the connection it is about, not those that are idle.
 
