@@ -261,6 +261,6 @@ fn a_network_of_three_links() {
     let live = live(&topology);
     let different = simulated.lines().zip(live.lines()).find(|(a, b)| a != b);
     assert!(different.is_none(), "simulated, then live:\n{different:#?}");
-    let delivered = |line: &str| line.contains(" 5 Interface(") && line.contains("Delivered");
+    let delivered = |line: &str| line.contains(" 5 Packet(") && line.contains("Delivered");
     assert!(simulated.lines().any(delivered), "nothing reached the far end");
 }

@@ -282,9 +282,22 @@ mod tests {
         format!("{}:{rest}", socket.local_addr().expect("an address").port())
     }
 
+    /// Opens ports that were free just now. Another test may have taken one since.
+    fn open_free(rests: &[&str], reached: &[&str]) -> (Vec<String>, OpenPorts) {
+        let attempts = std::iter::repeat_with(|| {
+            let texts: Vec<_> = rests.iter().map(|rest| free(rest)).collect();
+            let published: Vec<_> = texts.iter().map(String::as_str).collect();
+            match open(&published, reached) {
+                Err(PortError::Taken(_)) => None,
+                other => Some((texts, other.expect("ports"))),
+            }
+        });
+        attempts.take(20).flatten().next().expect("a free port")
+    }
+
     #[test]
     fn the_targets_of_a_port_are_the_host_or_all_addresses_of_the_station() {
-        let ports = open(&[&free("near:80"), &free("near:far:443/udp")], &[]).expect("ports");
+        let (_, ports) = open_free(&["near:80", "near:far:443/udp"], &[]);
         let [own, across] = &ports.published[..] else { panic!("{ports:?}") };
         assert_eq!(own.targets, ["127.0.0.1:80", "10.77.0.1:80", "[fd77::1]:80"]);
         assert_eq!(across.targets, ["far:443"]);
@@ -336,8 +349,8 @@ mod tests {
 
     #[test]
     fn helpers_count_into_the_totals_of_their_ports_and_end_with_the_run() {
-        let text = free("near:80");
-        let ports = open(&[&text], &["far:81:8000"]).expect("ports");
+        let (texts, ports) = open_free(&["near:80"], &["far:81:8000"]);
+        let text = &texts[0];
         let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
         let words = std::cell::RefCell::new(Vec::new());
         let helpers = ports
@@ -376,11 +389,10 @@ mod tests {
 
     #[test]
     fn a_helper_that_ends_before_the_run_closes_its_port_and_is_a_failure() {
-        let text = free("near:80");
-        let ports = open(&[&text], &[]).expect("ports");
+        let (texts, ports) = open_free(&["near:80"], &[]);
         let helpers =
             ports.serve::<io::Error>(Vec::new(), |_, _| Ok(Command::new("true"))).expect("helpers");
-        let address = format!("127.0.0.1:{}", text.split_once(':').expect("a port").0);
+        let address = format!("127.0.0.1:{}", texts[0].split_once(':').expect("a port").0);
         assert!(eventually(|| std::net::TcpStream::connect(&address).is_err()));
         assert!(eventually(|| helpers.state.is_lost.load(Ordering::Acquire)));
         assert!(helpers.end().is_some_and(|text| text.contains("ended before the run")));
