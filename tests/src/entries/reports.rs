@@ -38,7 +38,7 @@ struct Account {
 }
 
 impl Account {
-    fn take(&mut self, event: &PacketEvent) {
+    fn record(&mut self, event: &PacketEvent) {
         self.settled += usize::from(match event.kind {
             PacketEventKind::Acknowledged => true,
             PacketEventKind::Sent { kept, .. } => !kept,
@@ -85,7 +85,7 @@ fn pipelined(kind: u8, policy: PolicyKind, arq: Arq, mut script: &[u8]) {
             }
         }
         while let Some(event) = sender.poll_event() {
-            account.take(&event);
+            account.record(&event);
         }
         let held = account.pulled - account.settled;
         assert_eq!(sender.held(), held, "{} pulled", account.pulled);
@@ -115,7 +115,7 @@ fn stop_and_wait(policy: PolicyKind, arq: Arq, mut script: &[u8]) {
         let report = report.iter().copied().collect();
         sender.take_outcome(Some(&report).filter(|_| what & 0x80 == 0));
         while let Some(event) = sender.poll_event() {
-            account.take(&event);
+            account.record(&event);
         }
         assert!(account.pulled - account.settled <= 1, "one packet at a time");
         assert!(sender.poll_delivery().is_none(), "a report delivers nothing");

@@ -4,10 +4,8 @@
 //! options of the command line and the pages of `docs/reference` are made.
 
 use core::fmt;
-use core::ops::Range;
 
 use serde::ser::{SerializeMap, Serializer};
-use toml::Spanned;
 use windfall_settings::policy::{POLICY_SUFFIX, PolicyName};
 
 use crate::document::{FormError, Node, list, unlike};
@@ -15,6 +13,12 @@ use crate::error::Fault;
 use crate::value::Value;
 use crate::values::abbreviated;
 use toml::de::{DeTable, DeValue};
+
+mod field;
+mod list;
+
+pub(crate) use field::SettingField;
+pub(crate) use list::{Listed, joined};
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
@@ -412,64 +416,6 @@ impl<T: Settings> fmt::Debug for Setting<T> {
     }
 }
 
-/// The field of a setting, whatever the type of its value.
-#[doc(hidden)]
-pub trait SettingField {
-    /// Sets the value; an error is the advice, empty where the type has none.
-    fn set(&mut self, text: &str) -> Result<(), String>;
-    /// The value as text.
-    fn text(&self) -> Option<String>;
-    /// The place of the value in the text of a file.
-    fn span(&self) -> Option<Range<usize>>;
-    /// Tells whether the value takes a part of a link away.
-    fn is_taken_away(&self) -> bool {
-        false
-    }
-    /// Unsets the value.
-    fn clear(&mut self);
-}
-
-impl<V: Value> SettingField for Option<Spanned<V>> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        *self = Some(Spanned::new(0..0, V::parse(text)?));
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        self.as_ref().map(|value| value.get_ref().text())
-    }
-
-    fn span(&self) -> Option<Range<usize>> {
-        self.as_ref().map(Spanned::span)
-    }
-
-    fn is_taken_away(&self) -> bool {
-        self.as_ref().is_some_and(|value| value.get_ref().is_taken_away())
-    }
-
-    fn clear(&mut self) {
-        *self = None;
-    }
-}
-
-/// The field of a setting that cannot be left out.
-impl<V: Value> SettingField for Spanned<V> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        *self = Self::new(0..0, V::parse(text)?);
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        Some(self.get_ref().text())
-    }
-
-    fn span(&self) -> Option<Range<usize>> {
-        Some(Self::span(self))
-    }
-
-    fn clear(&mut self) {}
-}
-
 /// Reads an object from the text of a file.
 pub(crate) fn parse<T: Settings>(text: &str) -> Result<T, FormError> {
     let root = DeTable::parse(text)?;
@@ -521,41 +467,6 @@ impl<T: Settings> SubTable for Vec<T> {
     fn read(node: &Node<'_>) -> Result<Self, FormError> {
         list(node)?.iter().map(object).collect()
     }
-}
-
-/// Settings of an object of type `T` whose rows are made from a list, such as that of error models.
-pub(crate) trait Listed<T: Settings> {
-    /// The rows of the settings, one for each entry of the list.
-    const ROWS: &'static [Setting<T>];
-
-    /// Returns the keys.
-    fn names() -> impl Iterator<Item = &'static str> {
-        Self::ROWS.iter().map(|row| row.name)
-    }
-
-    /// Reads the value of a key; `None` if it is of another setting.
-    fn read(&mut self, key: &str, node: &Node<'_>) -> Option<Result<(), FormError>>;
-
-    /// Writes the keys that are set.
-    fn write<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error>;
-}
-
-/// Joins three tables of one object.
-pub(crate) const fn joined<T: Settings, const N: usize>(
-    parts: [&[Setting<T>]; 3],
-) -> [Setting<T>; N] {
-    let mut rows = [parts[0][0]; N];
-    let mut part = 0;
-    let mut count = 0;
-    while part < parts.len() {
-        let mut at = 0;
-        while at < parts[part].len() {
-            rows[count] = parts[part][at];
-            (at, count) = (at + 1, count + 1);
-        }
-        part += 1;
-    }
-    rows
 }
 
 /// Writes an object as a table of a scenario file.

@@ -88,14 +88,17 @@ impl ReceiverCode {
         // Damage may turn the marks of a frame into those of an increment, so its code is tried
         // first.
         if !is_good && let Some(worst) = coding::repair(frame) {
-            return Reception::of(Finding { corrected: Some(worst), ..Finding::default() });
+            return Reception::with_finding(Finding {
+                corrected: Some(worst),
+                ..Finding::default()
+            });
         }
         let Ok(header) = Header::parse(&frame.header) else {
-            return Reception::of(Finding::default());
+            return Reception::with_finding(Finding::default());
         };
         let is_ours = header.receiver == self.address && header.kind == Kind::Data;
         if !(self.combines && is_ours) {
-            return Reception::of(Finding::default());
+            return Reception::with_finding(Finding::default());
         }
         self.combine((frame, sure.as_deref()), &header, (increment, is_good), assembly)
     }
@@ -127,7 +130,7 @@ impl ReceiverCode {
             }
             None => (Finding::default(), None),
         };
-        Reception { is_parity, combined, ..Reception::of(finding) }
+        Reception { is_parity, combined, ..Reception::with_finding(finding) }
     }
 
     /// Returns the increment that a frame for this station carries, if it carries one.
@@ -171,7 +174,8 @@ impl ReceiverCode {
 }
 
 impl Reception {
-    const fn of(finding: Finding) -> Self {
+    /// Returns the reception of a frame that is neither combined nor parity.
+    const fn with_finding(finding: Finding) -> Self {
         let is_whole = finding.corrected.is_some() || finding.combined;
         Self { is_whole, is_parity: false, combined: None, finding }
     }

@@ -95,7 +95,7 @@ impl Connection {
         }
         // A packet that finds no room stays unacknowledged, so that the peer retransmits it.
         let in_turn = number == 0 || self.seen.contains(number - 1);
-        let outcome = self.dispatch(now, packet, meta);
+        let outcome = self.dispatch(now, number, packet, meta);
         // A duplicate or late packet has arrived as well, and is acknowledged.
         if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
             return outcome;
@@ -118,6 +118,7 @@ impl Connection {
     fn dispatch(
         &mut self,
         now: Instant,
+        number: u64,
         packet: &SapPacket,
         meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
@@ -129,7 +130,7 @@ impl Connection {
                 if !ack.damaged.is_empty() {
                     self.trust.on_damage();
                 }
-                self.handle_ack(now, self.seen.expand(packet.header.number), &ack);
+                self.handle_ack(now, number, &ack);
                 Ok(())
             }
             SapKind::Repair => {
@@ -141,7 +142,6 @@ impl Connection {
             SapKind::Fin => {
                 if !self.peer_finished {
                     let count = body().first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
-                    let number = self.seen.expand(packet.header.number);
                     self.begin_ending(now, number, count);
                 }
                 Ok(())
