@@ -208,7 +208,7 @@ pub(crate) struct Connection {
     /// The time of the last progress: a message sent for the first time, or acknowledged.
     progress_at: Instant,
     /// The duration of the handshake, from its first packet to the answer.
-    greeting: Option<Duration>,
+    handshake: Option<Duration>,
     /// The messages that were not delivered when the connection ended.
     left: Undelivered,
     reset: Option<Reason>,
@@ -276,7 +276,7 @@ impl Connection {
             asked_at: now,
             deadline: None,
             progress_at: now,
-            greeting: None,
+            handshake: None,
             left: Undelivered::default(),
             reset: None,
             released: false,
@@ -313,8 +313,8 @@ impl Connection {
     }
 
     /// Records the duration of the handshake, from the accept to its answer.
-    pub(crate) fn note_greeting(&mut self, span: Duration) {
-        self.greeting = Some(span);
+    pub(crate) fn note_handshake(&mut self, span: Duration) {
+        self.handshake = Some(span);
     }
 
     /// Creates the responder's side of a connection that `peer` requested. Its accept was packet 0.
@@ -606,7 +606,17 @@ impl Connection {
             Some(timeout) => {
                 (timeout + self.extra().unwrap_or_default()).max(self.config.min_timeout)
             }
-            None => self.config.initial_timeout,
+            None => self.config.initial_timeout.max(self.handshake_timeout()),
+        }
+    }
+
+    /// Returns the timeout before the first sample. The handshake's duration is that of a round
+    /// trip, or more if its first packet was lost (RFC 6298, section 2.2, without the variation,
+    /// since a datagram that was lost must not wait longer than a ping).
+    fn handshake_timeout(&self) -> Duration {
+        match self.handshake {
+            Some(span) if self.config.adaptive_timeout => span * 2,
+            _ => Duration::ZERO,
         }
     }
 

@@ -203,7 +203,7 @@ impl Connection {
                     self.seal = Some(Box::new(seal));
                     self.initiator = None;
                 }
-                self.greeting = Some(now.saturating_since(connecting.began));
+                self.handshake = Some(now.saturating_since(connecting.began));
                 self.state = State::Open;
                 self.open(
                     now,

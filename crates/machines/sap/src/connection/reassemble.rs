@@ -199,8 +199,8 @@ impl Connection {
     /// other sample than the handshake.
     fn patience(&self) -> Duration {
         let round_trip = self.round_trip().unwrap_or(UNKNOWN);
-        let greeting = self.greeting.unwrap_or_default();
-        self.inbox.partial.rhythm.patience(round_trip.max(greeting))
+        let handshake = self.handshake.unwrap_or_default();
+        self.inbox.partial.rhythm.patience(round_trip.max(handshake))
     }
 
     /// Delivers approximate messages whose missing parts are overdue, or all of them.

@@ -65,7 +65,7 @@ impl SapEndpoint {
         let seal = half.sealed.map(|(seal, _)| seal);
         let skips = self.secret.draw();
         let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
-        connection.note_greeting(span);
+        connection.note_handshake(span);
         self.add(id, connection);
         self.address_quota.open(now, id);
         self.peers.insert(key, id);

@@ -86,6 +86,20 @@ fn a_round_trip_beyond_the_longest_interval_costs_no_copies_once_it_is_measured(
 }
 
 #[test]
+fn the_first_message_waits_for_its_acknowledgement_as_long_as_the_handshake_took() {
+    for (late, begins) in [(350, A), (350, B), (1_000, A), (1_000, B)] {
+        let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+        network.impairments.overtaking = (1e-12, Duration::from_millis(late));
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(SECOND * 10);
+        let b = network.accepted().expect("it was accepted");
+        network.send(begins, [a, b][begins], Mode::Precise, &[7; 1000]);
+        network.run(SECOND * 10);
+        assert_eq!(network.sent(begins, SapKind::Data).len(), 1, "{late} ms, end {begins}");
+    }
+}
+
+#[test]
 fn damaged_messages_are_retransmitted_and_the_window_stays() {
     let span = SECOND / 3;
     let impairments = Impairments { mtu: 1500, intact_prefix: 20, ..CLEAN };
