@@ -69,7 +69,8 @@ enum sap_reason {
     SAP_REFUSED = 5,         /* the peer refused the connection */
     SAP_UNREACHABLE = 6,     /* the system reports the peer as unreachable */
     SAP_PORT_CLOSED = 7,     /* no program receives at the peer's port */
-    SAP_VIOLATION = 8        /* the peer has broken the protocol */
+    SAP_VIOLATION = 8,       /* the peer has broken the protocol */
+    SAP_DISPLACED = 9        /* this end has reset it, idle or not accepted, for a new one */
 };
 
 /* All functions that return int return 0, or -1 with errno set; sap_strerror describes the error.

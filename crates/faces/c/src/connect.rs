@@ -115,7 +115,8 @@ pub unsafe extern "C" fn sap_close_reason(sock: *const Socket) -> c_int {
         Some(CloseReason::Refused(_)) => 5,
         Some(CloseReason::Unreachable) => 6,
         Some(CloseReason::PortClosed) => 7,
-        Some(CloseReason::Violation) => 8,
+        Some(CloseReason::Violation | CloseReason::StreamLimit) => 8,
+        Some(CloseReason::Displaced) => 9,
     }
 }
 

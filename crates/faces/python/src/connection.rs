@@ -279,7 +279,7 @@ impl PySocket {
     }
 
     /// Why the connection has ended: "closed", "closed-by-peer", "silent", "refused",
-    /// "unreachable", "port-closed" or "violation"; `None` while it has not.
+    /// "unreachable", "port-closed", "violation" or "displaced"; `None` while it has not.
     #[getter]
     fn close_reason(&self) -> Option<&'static str> {
         self.socket.close_reason().map(name)

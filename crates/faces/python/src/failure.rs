@@ -35,7 +35,9 @@ pub(crate) fn raise(error: SapError) -> PyErr {
             CloseReason::Unreachable
             | CloseReason::Closed
             | CloseReason::ClosedByPeer
-            | CloseReason::Violation => PyConnectionError::new_err(text),
+            | CloseReason::Violation
+            | CloseReason::StreamLimit
+            | CloseReason::Displaced => PyConnectionError::new_err(text),
         },
         SapError::TimedOut | SapError::Unfinished { .. } => PyTimeoutError::new_err(text),
         // A check of the caller failed, or a later version has another kind of error.
@@ -53,7 +55,8 @@ pub(crate) fn name(reason: CloseReason) -> &'static str {
         CloseReason::Refused(_) => "refused",
         CloseReason::Unreachable => "unreachable",
         CloseReason::PortClosed => "port-closed",
-        CloseReason::Violation => "violation",
+        CloseReason::Violation | CloseReason::StreamLimit => "violation",
+        CloseReason::Displaced => "displaced",
     }
 }
 

@@ -125,6 +125,8 @@ pub enum Reason {
     NotListening = 4,
     /// The receiver of this reset has broken the protocol.
     Violation = 5,
+    /// The receiver of this reset has opened more streams than the peer accepts.
+    StreamLimit = 6,
 }
 
 impl Reason {
@@ -137,6 +139,7 @@ impl Reason {
             3 => Self::Key,
             4 => Self::NotListening,
             5 => Self::Violation,
+            6 => Self::StreamLimit,
             _ => Self::Closed,
         }
     }

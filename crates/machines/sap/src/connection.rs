@@ -29,6 +29,7 @@ use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
+use crate::timeouts::Timeouts;
 use crate::trust::Trust;
 
 use migrate::Migration;
@@ -193,11 +194,7 @@ pub(crate) struct Connection {
     ending: Option<ending::Ending>,
     /// The time at which the next packet is declared lost (loss_time of RFC 9002).
     loss_at: Option<Instant>,
-    /// The number of consecutive timeouts without an acknowledgement (pto_count of RFC 9002).
-    timeouts: u32,
-    /// The number of probe packets that a timeout permits beyond the congestion window (RFC 9002,
-    /// section 7.5).
-    timeout_credit: u32,
+    timeouts: Timeouts,
     /// The time at which pacing permits the next packet.
     pace_at: Option<Instant>,
     probe_due: bool,
@@ -268,8 +265,7 @@ impl Connection {
             peer_finished: false,
             ending: None,
             loss_at: None,
-            timeouts: 0,
-            timeout_credit: 0,
+            timeouts: Timeouts::default(),
             pace_at: None,
             probe_due: false,
             heard_at: now,
@@ -528,7 +524,7 @@ impl Connection {
     /// Resets the connection to free its place for a new one.
     pub(crate) fn displace(&mut self) {
         self.events.push_back(SapEvent::Displaced);
-        self.abort_because(Reason::Busy, CloseReason::TimedOut);
+        self.abort_because(Reason::Busy, CloseReason::Displaced);
     }
 
     /// Returns the time of the last packet of the peer.

@@ -80,6 +80,12 @@ pub enum CloseReason {
     /// The peer has acknowledged a packet that was never sent.
     #[error("the peer acknowledged what was never sent")]
     Violation,
+    /// The peer has opened more streams than this end accepts.
+    #[error("the peer opened too many streams")]
+    StreamLimit,
+    /// This end has reset the connection, which was idle or not accepted, in favour of a new one.
+    #[error("the connection gave way to a new one")]
+    Displaced,
 }
 
 const fn name(reason: Reason) -> &'static str {
@@ -90,5 +96,6 @@ const fn name(reason: Reason) -> &'static str {
         Reason::Key => "the keys do not agree",
         Reason::NotListening => "it does not listen",
         Reason::Violation => "this end broke the protocol",
+        Reason::StreamLimit => "this end opened too many streams",
     }
 }

@@ -44,6 +44,7 @@ mod rtt;
 mod seal;
 mod secret;
 mod sent;
+mod timeouts;
 mod trust;
 
 pub use budget::SapBudget;

@@ -18,6 +18,7 @@ _Reason: TypeAlias = Literal[
     "unreachable",
     "port-closed",
     "violation",
+    "displaced",
 ]
 
 __all__ = [

@@ -134,11 +134,12 @@ fn reasons_are_known_by_their_numbers() {
         Reason::Key,
         Reason::NotListening,
         Reason::Violation,
+        Reason::StreamLimit,
     ];
     for (number, reason) in (0..).zip(reasons) {
         assert_eq!((reason as u8, Reason::from_byte(number)), (number, reason));
     }
-    assert_eq!(Reason::from_byte(6), Reason::Closed);
+    assert_eq!(Reason::from_byte(7), Reason::Closed);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use windfall_wire_net::sap::{
     HEADER_LEN, MAX_TOKEN, Reason, SapAccept, SapAck, SapKind, SapPacket, SapRepair, flags,
 };
 
-use super::migrate::SILENT;
 use super::timers::LONGEST;
 use super::{Connection, FinState, Introduction, State};
 use crate::budget::{compact, weight};
@@ -281,11 +280,14 @@ impl Connection {
         }
     }
 
-    /// Returns the reordering state of a precise stream, unless the stream exceeds the limit.
+    /// Returns the reordering state of a precise stream. A stream beyond the limit ends the
+    /// connection (RFC 9000, section 4.6): without an acknowledgement the peer would retransmit its
+    /// message for ever, and with one the message would be lost.
     pub(super) fn order(&mut self, stream: u16) -> Result<&mut Order, Dropped> {
         let known = self.inbox.orders.contains_key(&stream);
         if !known && self.inbox.orders.len() >= self.config.max_streams {
-            return Err(Dropped::NoRoom);
+            self.abort_because(Reason::StreamLimit, CloseReason::StreamLimit);
+            return Err(Dropped::Unexpected);
         }
         Ok(self.inbox.orders.entry(stream).or_default())
     }
@@ -384,7 +386,7 @@ impl Connection {
         });
         let is_news = [&outcome.arrived, &outcome.damaged, &outcome.late];
         if is_news.into_iter().any(|packets| !packets.is_empty()) {
-            if core::mem::take(&mut self.timeouts) >= SILENT {
+            if self.timeouts.on_answer() {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);

@@ -21,10 +21,9 @@ use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
 use crate::reordering::Reordering;
 use crate::rtt::Rtt;
+use crate::timeouts::Timeouts;
 use crate::trust::Trust;
 
-/// The number of consecutive timeouts after which a peer counts as unresponsive.
-pub(super) const SILENT: u32 = 3;
 /// The greatest distance of a packet from another address beyond the received packet numbers.
 const AHEAD: u64 = 1 << 16;
 /// The length of the body of a challenge.
@@ -192,7 +191,7 @@ impl Connection {
         let lost = self.sent.give_up(usize::MAX);
         lost.into_iter().for_each(|packet| self.queue_again(now, packet));
         self.loss_at = None;
-        self.timeouts = 0;
+        self.timeouts = Timeouts::default();
         if !same_host {
             self.rtt = Rtt::default();
             self.reordering = Reordering::default();
@@ -207,6 +206,6 @@ impl Connection {
 
     /// Returns for how long the peer has left retransmissions unanswered; `None` while it responds.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
-        (self.timeouts >= SILENT).then(|| now.saturating_since(self.heard_at))
+        self.timeouts.is_silent().then(|| now.saturating_since(self.heard_at))
     }
 }

@@ -2,21 +2,16 @@
 
 use windfall_base::{Duration, Instant};
 
-use super::migrate::SILENT;
 use super::{Connection, FinState, State};
 use crate::error::CloseReason;
 use crate::event::SapEvent;
 use crate::sent::{Load, SentPacket};
+use crate::timeouts::PROBES;
 
 /// The longest interval between retransmissions, unless the timeout itself is longer.
 pub(super) const LONGEST: Duration = Duration::from_secs(2);
 /// The minimum number of retransmission intervals within the patience with queues.
 const ATTEMPTS: u64 = 10;
-/// The maximum number of doublings of the timeout.
-const DOUBLINGS: u32 = 8;
-/// The number of consecutive timeouts that suggest a black hole: datagrams may have become too long
-/// for the path (RFC 8899, section 4.3).
-const TOO_LONG: u32 = 4;
 
 impl Connection {
     /// Returns the time of the next timeout and its cause.
@@ -48,7 +43,7 @@ impl Connection {
 
     /// Returns the time at which unacknowledged packets are retransmitted.
     fn retransmission(&self) -> Option<Instant> {
-        let doublings = if self.config.adaptive_timeout { self.timeouts.min(DOUBLINGS) } else { 0 };
+        let backoff = if self.config.adaptive_timeout { self.timeouts.backoff() } else { 1 };
         let last = self.sent.last_at()?;
         // The peer reports an approximate message later than it acknowledges a precise one.
         let usual = self.report_within().filter(|_| self.sent.is_last_approximate());
@@ -57,7 +52,7 @@ impl Connection {
         // decide.
         let patience = Some(self.outbox.patience).filter(|it| *it > Duration::ZERO);
         let longest = patience.map_or(LONGEST, |it| LONGEST.min(it / ATTEMPTS)).max(least);
-        Some(last + (least * (1 << doublings)).min(longest))
+        Some(last + (least * backoff).min(longest))
     }
 
     fn keepalive(&self) -> Option<Instant> {
@@ -123,25 +118,24 @@ impl Connection {
 
     /// Handles the expiry of the retransmission timer.
     fn handle_retransmission_timeout(&mut self, now: Instant) {
-        self.timeouts += 1;
-        if self.timeouts == SILENT {
+        self.timeouts.on_timeout();
+        if self.timeouts.begins_silence() {
             self.events.push_back(SapEvent::Silent);
         }
-        // A timeout alone does not prove a loss: the packets may wait in a long queue. So only two
+        // A timeout alone does not prove a loss: the packets may wait in a long queue. So only some
         // are retransmitted as probes (RFC 9002, section 6.2). All packets are given up once they
         // may exceed the path MTU.
-        let all = self.timeouts >= TOO_LONG || !self.config.congestion_control;
-        let count = if all { usize::MAX } else { 2 };
-        let may_be_too_long = self.timeouts == TOO_LONG || self.timeouts == 2 * TOO_LONG;
+        let all = self.timeouts.may_be_too_long() || !self.config.congestion_control;
+        let count = if all { usize::MAX } else { PROBES as usize };
         // A closed receive window stops long datagrams as well.
         let has_room = self.peer_room >= self.path.size();
-        let falls_back = may_be_too_long && has_room && self.config.path_discovery;
+        let falls_back = self.timeouts.shows_black_hole() && has_room && self.config.path_discovery;
         if falls_back {
             self.path.fall_back(now);
             self.congestion.set_size(self.path.size());
         }
         let lost = self.sent.give_up(count);
-        if self.timeouts == 2 && self.config.congestion_control {
+        if self.timeouts.shows_congestion() && self.config.congestion_control {
             self.congestion.collapse(now, lost.iter().map(|packet| packet.number).collect());
         }
         for packet in lost {
@@ -153,10 +147,9 @@ impl Connection {
             self.refit();
         }
         self.sent.restart_timer(now);
-        self.timeout_credit = 2;
         // A probe also asks about messages that may be given up (RFC 9002, section 6.2.4), but only
         // after the path MTU is settled: an answer would hide the loss of long datagrams.
-        let may_end = self.outbox.patience > Duration::ZERO && self.timeouts > TOO_LONG;
+        let may_end = self.outbox.patience > Duration::ZERO && self.timeouts.has_reduced_size();
         if may_end || self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
         }

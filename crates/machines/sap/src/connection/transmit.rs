@@ -115,7 +115,7 @@ impl Connection {
             }
             _ => self.transmit_approximate(now),
         };
-        self.timeout_credit = self.timeout_credit.saturating_sub(1);
+        self.timeouts.on_send();
         self.outbox.turn = !self.outbox.turn;
         transmit
     }
@@ -216,7 +216,7 @@ impl Connection {
 
     /// Returns whether the congestion window and the pacer permit `size` more bytes.
     fn may_send(&mut self, now: Instant, size: usize) -> bool {
-        if !self.config.congestion_control || self.timeout_credit > 0 {
+        if !self.config.congestion_control || self.timeouts.permits_probe() {
             return true;
         }
         self.pace_at = None;

@@ -293,6 +293,37 @@ fn a_peer_that_acknowledges_what_was_never_sent_is_reset() {
     }
 }
 
+/// Returns the reason of the last reset that an end has sent.
+fn last_reset(network: &Network, end: usize) -> Option<u8> {
+    let reset = network.sent(end, SapKind::Reset).pop()?;
+    SapPacket::parse(&reset.to_bytes()).expect("a SAP datagram").body.first().copied()
+}
+
+#[test]
+fn a_stream_too_many_ends_the_connection_and_both_ends_learn_why() {
+    // Whole and in parts.
+    for len in [10, 5_000] {
+        let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+        network.ends[B].config.max_streams = 2;
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(DELAY * 8);
+        let b = network.accepted().expect("it was accepted");
+        for stream in 0..3 {
+            let message = Message { stream, ..Message::new(Mode::Precise, vec![7; len]) };
+            network.ends[A].send(a, &message).expect("A takes more");
+        }
+        network.run(SECOND);
+        assert_eq!(network.receive(B, b).len(), 2, "{len} bytes");
+        assert_eq!(last_reset(&network, B), Some(Reason::StreamLimit as u8));
+        assert!(network.happened(B, &SapEvent::Closed(CloseReason::StreamLimit)));
+        let told = CloseReason::Refused(Reason::StreamLimit);
+        assert!(network.happened(A, &SapEvent::Closed(told)));
+        let sent = network.sent(A, SapKind::Data).len();
+        network.run(SECOND * 10);
+        assert_eq!(network.sent(A, SapKind::Data).len(), sent, "nothing is sent again");
+    }
+}
+
 #[test]
 fn the_repair_of_one_message_is_bounded() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
@@ -443,6 +474,7 @@ fn connections_that_are_unaccepted_or_silent_give_way() {
     assert!(network.ends[A].is_open(a));
     let displaced = network.events[B].iter().filter(|it| it.1 == SapEvent::Displaced).count();
     assert_eq!(displaced, 1);
+    assert!(network.happened(B, &SapEvent::Closed(CloseReason::Displaced)));
     // Accepted connections that are silent make room too.
     let ids: Vec<u32> = network.ends[B].connections.keys().copied().collect();
     ids.into_iter().for_each(|id| network.ends[B].accept(ConnectionId(id)));
