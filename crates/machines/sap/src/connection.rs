@@ -353,10 +353,11 @@ impl Connection {
         self.peer_id
     }
 
-    /// Records a datagram from the peer whose header is damaged.
-    pub(crate) fn note_damage(&mut self) {
+    /// Records a datagram from the peer's address whose header is damaged; `is_own` says that it
+    /// belongs to this connection.
+    pub(crate) fn note_damage(&mut self, is_own: bool) {
         self.trust.on_damage();
-        if !self.is_paper() {
+        if is_own && !self.is_paper() {
             self.seen.note_nameless();
         }
     }
@@ -364,6 +365,11 @@ impl Connection {
     /// Returns whether the connection is open.
     pub(crate) fn is_open(&self) -> bool {
         self.state == State::Open
+    }
+
+    /// Returns whether the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
     }
 
     /// Returns whether the connection has ended and can be removed.
@@ -620,6 +626,12 @@ impl Connection {
     /// order.
     fn extra(&self) -> Option<Duration> {
         self.reordering.extra(self.rtt.smoothed()?)
+    }
+
+    /// Returns whether anything has arrived damaged in either direction.
+    #[cfg(test)]
+    pub(crate) fn has_damage(&self) -> bool {
+        self.trust.is_broken()
     }
 
     /// Returns the receive window that the peer advertises, in bytes.

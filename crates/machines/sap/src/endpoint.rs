@@ -57,8 +57,10 @@ pub struct SapEndpoint {
     listening: bool,
     /// Boxed, because the unused slots of a B-tree node are as large as the used ones.
     connections: BTreeMap<u32, Box<Connection>>,
-    /// Connections by the peer's address and connection id.
+    /// Accepted connections by the peer's address and connection id.
     peers: BTreeMap<(SocketAddr, u32), u32>,
+    /// All connections by the peer's address: errors of the system and damaged headers tell no more.
+    by_address: BTreeSet<(SocketAddr, u32)>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
     /// The number of connections of each address, and its limit.
@@ -111,6 +113,7 @@ impl SapEndpoint {
             listening: false,
             connections: BTreeMap::new(),
             peers: BTreeMap::new(),
+            by_address: BTreeSet::new(),
             half_open: BTreeMap::new(),
             half_open_ids: BTreeMap::new(),
             address_quota: AddressQuota::default(),
@@ -157,6 +160,7 @@ impl SapEndpoint {
 
     /// Adds a connection.
     fn add(&mut self, id: u32, connection: Connection) {
+        self.by_address.insert((connection.peer(), id));
         self.connections.insert(id, Box::new(connection));
         self.budgets().for_each(SapBudget::enter);
     }
@@ -272,33 +276,28 @@ impl SapEndpoint {
     /// Ends the connection attempts to `address`, which the operating system reports as
     /// unreachable.
     pub fn handle_unreachable(&mut self, address: SocketAddr) {
-        let ids: Vec<u32> = self
-            .connections
-            .iter()
-            .filter(|(_, connection)| connection.peer() == address && !connection.is_open())
-            .map(|(id, _)| *id)
-            .collect();
+        let mut ids = self.ids_at(address);
+        ids.retain(|id| !self.is_open(ConnectionId(*id)));
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::Unreachable));
     }
 
     /// Handles the error `EMSGSIZE` of the operating system: a datagram of `size` bytes to
     /// `address` exceeds the MTU of the interface. The search for the path MTU skips such sizes.
     pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
-        let to = self.connections.iter_mut().filter(|(_, it)| it.peer() == address);
-        let changed = to.filter_map(|(id, it)| it.refuse_size(size).then_some(*id));
-        let changed: Vec<u32> = changed.collect();
-        changed.into_iter().for_each(|id| self.touch(id));
+        for id in self.ids_at(address) {
+            if self.connections.get_mut(&id).is_some_and(|it| it.refuse_size(size)) {
+                self.touch(id);
+            }
+        }
     }
 
     /// Handles the error `ECONNREFUSED` of the operating system: the port at `address` is closed.
     /// Ends connection attempts to it, and connections whose peer has not responded for long.
     pub fn handle_refused(&mut self, now: Instant, address: SocketAddr) {
-        let gone = |it: &Connection| {
-            let silent = it.silence(now).is_some_and(|span| span >= REFUSED);
-            it.peer() == address && (silent || !it.is_open())
-        };
-        let gone = self.connections.iter().filter(|(_, connection)| gone(connection));
-        let ids: Vec<u32> = gone.map(|(id, _)| *id).collect();
+        let is_gone =
+            |it: &Connection| !it.is_open() || it.silence(now).is_some_and(|span| span >= REFUSED);
+        let mut ids = self.ids_at(address);
+        ids.retain(|id| self.connections.get(id).is_some_and(|it| is_gone(it)));
         ids.into_iter().for_each(|id| self.abort(ConnectionId(id), CloseReason::PortClosed));
     }
 
@@ -405,6 +404,7 @@ impl SapEndpoint {
                     self.budgets().for_each(SapBudget::leave);
                 }
                 self.peers.remove(&peer);
+                self.by_address.remove(&(peer.0, id));
                 self.address_quota.release(id);
             } else {
                 self.set_timer(id, due);
@@ -445,14 +445,23 @@ impl SapEndpoint {
         !(self.ready.is_empty() && self.answers.is_empty() && self.events.is_empty())
     }
 
-    /// Notes that a datagram with a damaged header came from `from`.
+    /// Returns the connections whose peer is at `address`.
+    fn ids_at(&self, address: SocketAddr) -> Vec<u32> {
+        let all = self.by_address.range((address, 0)..=(address, u32::MAX));
+        all.map(|(_, id)| *id).collect()
+    }
+
+    /// Notes that a datagram with a damaged header came from `from`. It shows all connections of
+    /// that address that their path delivers damage. But it belongs to one of them, so it explains
+    /// a missing packet only if there is only one: another one would take a loss by congestion for
+    /// damage.
     fn note_damage(&mut self, from: SocketAddr) {
-        let accepted = self.peers.range((from, 0)..=(from, u32::MAX)).next().map(|(_, id)| *id);
-        // An endpoint that has connected has only one connection.
-        let begun = self.connections.keys().next().copied();
-        for id in [accepted, begun].into_iter().flatten() {
-            let connection = self.connections.get_mut(&id).filter(|it| it.peer() == from);
-            connection.into_iter().for_each(|it| it.note_damage());
+        let mut ids = self.ids_at(from);
+        ids.retain(|id| self.connections.get(id).is_some_and(|it| !it.is_closed()));
+        let is_only_one = ids.len() == 1;
+        for id in ids {
+            let connection = self.connections.get_mut(&id);
+            connection.into_iter().for_each(|it| it.note_damage(is_only_one));
         }
     }
 
@@ -466,6 +475,8 @@ impl SapEndpoint {
         if self.peers.remove(&(before, peer_id)).is_some() {
             self.peers.insert((peer, peer_id), id);
         }
+        self.by_address.remove(&(before, id));
+        self.by_address.insert((peer, id));
         self.address_quota.follow(id, peer);
     }
 

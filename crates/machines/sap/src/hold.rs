@@ -63,6 +63,11 @@ impl Hold {
         due
     }
 
+    /// Returns whether only the header of `number` has arrived intact.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        self.packets.iter().any(|packet| packet.number == number)
+    }
+
     /// Notes that `number` arrived intact.
     pub(crate) fn arrived(&mut self, now: Instant, number: u64) {
         let Some(index) = self.packets.iter().position(|packet| packet.number == number) else {

@@ -74,11 +74,12 @@ impl Numbers {
     }
 
     /// Handles the gap that ends at `number`. Packets with a damaged header have arrived since the
-    /// gap began, so as many of its numbers count as damaged.
+    /// gap began, so as many of its numbers count as damaged, besides those known to be.
     fn pass(&mut self, now: Instant, number: u64) {
         let nameless = core::mem::take(&mut self.nameless);
-        let missing = (self.next()..number).take(nameless);
-        missing.for_each(|number| _ = self.damaged.insert(now, number, false));
+        let unknown = (self.next()..number).filter(|it| !self.damaged.contains(*it));
+        let unknown: Vec<u64> = unknown.take(nameless).collect();
+        unknown.into_iter().for_each(|number| _ = self.damaged.insert(now, number, false));
     }
 
     /// Returns the time of the next report of a damaged packet after `now`.
@@ -295,6 +296,17 @@ mod tests {
                 listed(&ack, largest).into_iter().flat_map(|(first, last)| first..=last).collect();
             prop_assert_eq!(listed, model);
         }
+    }
+
+    #[test]
+    fn a_packet_without_a_number_is_none_of_those_known_to_be_damaged() {
+        let mut numbers = Numbers::default();
+        numbers.insert(Instant::START, 0);
+        numbers.insert_damaged(Instant::START, 1, false);
+        numbers.note_nameless();
+        numbers.insert(Instant::START, 4);
+        let ack = numbers.acknowledge(Instant::START, 0, true).expect("something arrived");
+        assert_eq!(ack.damaged, [3, 2], "of the missing ones 1 is known, and 2 may be the other");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Delays of acknowledgements and reports.
 
 use super::super::*;
-use super::network::{A, B, CLEAN, DELAY, Impairments, Link, Network, SECOND};
+use super::network::{A, B, CLEAN, DELAY, Impairments, Link, Network, SECOND, address};
 use crate::message::Mode;
 use windfall_wire_net::sap::flags;
 
@@ -250,4 +250,40 @@ fn what_arrived_damaged_is_reported_once_a_later_one_has_arrived() {
     let packet = SapPacket::parse(&sent[0].to_bytes()).expect("sound");
     let ack = windfall_wire_net::sap::SapAck::parse(&packet.exact()).expect("sound");
     assert_eq!((sent.len(), ack.damaged), (1, vec![1]));
+}
+
+/// Returns how many numbers the last acknowledgement of `B` lists as damaged.
+fn reported_damage(network: &Network) -> usize {
+    let last = network.sent(B, SapKind::Ack).pop().expect("it has acknowledged");
+    let packet = SapPacket::parse(&last.to_bytes()).expect("sound");
+    windfall_wire_net::sap::SapAck::parse(&packet.exact()).expect("sound").damaged.len()
+}
+
+/// A datagram with a damaged header tells only the address that it came from.
+#[test]
+fn a_damaged_header_explains_a_loss_only_of_the_one_connection_of_its_address() {
+    for connections in [1, 2] {
+        let (mut network, mut open) = (quiet().0, Vec::new());
+        open.extend(network.accepted());
+        let mut ids: Vec<u32> = network.ends[A].connections.keys().copied().collect();
+        for _ in 1..connections {
+            ids.push(network.ends[A].connect(network.now, address(B)).0);
+            network.run(SECOND);
+            open.extend(network.accepted());
+        }
+        // Each connection loses a packet, and one damaged header arrives.
+        network.impairments = Impairments { loss: 1.0, ..CLEAN };
+        ids.iter().for_each(|id| network.send(A, ConnectionId(*id), Mode::Precise, b"lost"));
+        network.impairments = CLEAN;
+        let damaged = Bytes::from_static(&[0xff; 60]);
+        network.ends[B].handle_datagram(network.now, &DatagramMeta::new(address(A)), &damaged);
+        for id in &ids {
+            network.send(A, ConnectionId(*id), Mode::Precise, b"later");
+            network.run(DELAY);
+            assert_eq!(reported_damage(&network), usize::from(connections == 1));
+        }
+        let has_damage = |id: &ConnectionId| network.ends[B].connections[&id.0].has_damage();
+        assert_eq!(open.len(), connections);
+        assert!(open.iter().all(has_damage), "the path of all of them delivers damage");
+    }
 }

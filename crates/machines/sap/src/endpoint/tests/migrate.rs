@@ -64,6 +64,8 @@ fn a_connection_follows_a_port_or_an_address_that_changes() {
             });
             assert!(network.happened(B, &SapEvent::Moved { to: place(2) }));
             assert!(network.ends[B].address_quota.has_room(place(1), &SapConfig::standard()));
+            let by_address: Vec<_> = network.ends[B].by_address.iter().map(|it| it.0).collect();
+            assert_eq!(by_address, [network.outside]);
         }
     }
 }
