@@ -12,9 +12,7 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::{HEADER_LEN, Reason, SapPing, features, flags};
 
 use crate::budget::{Allowance, weight};
-use crate::collisions::Collisions;
 use crate::config::{Profile, SapConfig};
-use crate::congestion::Congestion;
 use crate::encode::overhead;
 use crate::error::CloseReason;
 use crate::event::{SapEvent, Undelivered};
@@ -23,14 +21,10 @@ use crate::message::{Integrity, MessageKind, Received};
 use crate::news::{Name, News};
 use crate::numbers::Numbers;
 use crate::order::Order;
-use crate::pacer::Pacer;
 use crate::path::{PathSize, stated_largest};
-use crate::reordering::Reordering;
-use crate::rtt::Rtt;
+use crate::path_state::PathState;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
-use crate::timeouts::Timeouts;
-use crate::trust::Trust;
 
 use migrate::Migration;
 use outbox::Outbox;
@@ -158,8 +152,6 @@ pub(crate) struct Connection {
     initiator: Option<Initiator>,
     /// The carrier's checksums cover neither addresses nor ports, as in the peer's last packet.
     unbound: bool,
-    /// The evidence that links of the path deliver damaged datagrams.
-    trust: Trust,
     /// The path validation of another address that the peer may have moved to.
     migration: Option<Migration>,
     /// The response to a path challenge, and its destination.
@@ -175,14 +167,9 @@ pub(crate) struct Connection {
     outbox: Outbox,
     inbox: Inbox,
     ack: AckState,
-    rtt: Rtt,
-    reordering: Reordering,
-    congestion: Congestion,
-    pacer: Pacer,
+    path: PathState,
     /// The bytes of data sent since the last packet that requested an immediate acknowledgement.
     bytes_since_ack_request: usize,
-    collisions: Collisions,
-    path: PathSize,
     /// The receive window that the peer advertises, in bytes.
     peer_room: usize,
     /// The number of the acknowledgement that told this room.
@@ -194,9 +181,6 @@ pub(crate) struct Connection {
     ending: Option<ending::Ending>,
     /// The time at which the next packet is declared lost (loss_time of RFC 9002).
     loss_at: Option<Instant>,
-    timeouts: Timeouts,
-    /// The time at which pacing permits the next packet.
-    pace_at: Option<Instant>,
     probe_due: bool,
     heard_at: Instant,
     asked_at: Instant,
@@ -204,8 +188,6 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// The time of the last progress: a message sent for the first time, or acknowledged.
     progress_at: Instant,
-    /// The duration of the handshake, from its first packet to the answer.
-    handshake: Option<Duration>,
     /// The messages that were not delivered when the connection ended.
     left: Undelivered,
     reset: Option<Reason>,
@@ -236,7 +218,6 @@ impl Connection {
             // Older peers do not know checksums without addresses, so the next ping uses the other
             // form.
             unbound: true,
-            trust: Trust::default(),
             migration: None,
             response: None,
             secret,
@@ -252,27 +233,19 @@ impl Connection {
                 ..Inbox::default()
             },
             ack: AckState::default(),
-            rtt: Rtt::default(),
-            reordering: Reordering::default(),
-            congestion: Congestion::new(config.base_datagram, config.controller),
-            pacer: Pacer::default(),
+            path: PathState::new(peer.ip(), &config),
             bytes_since_ack_request: 0,
-            collisions: Collisions::default(),
-            path: PathSize::new(peer.ip(), config.base_datagram, config.max_datagram),
             peer_room: config.base_datagram * 16,
             peer_room_number: 0,
             sending: FinState::Open,
             peer_finished: false,
             ending: None,
             loss_at: None,
-            timeouts: Timeouts::default(),
-            pace_at: None,
             probe_due: false,
             heard_at: now,
             asked_at: now,
             deadline: None,
             progress_at: now,
-            handshake: None,
             left: Undelivered::default(),
             reset: None,
             released: false,
@@ -310,7 +283,7 @@ impl Connection {
 
     /// Records the duration of the handshake, from the accept to its answer.
     pub(crate) fn note_handshake(&mut self, span: Duration) {
-        self.handshake = Some(span);
+        self.path.handshake = Some(span);
     }
 
     /// Creates the responder's side of a connection that `peer` requested. Its accept was packet 0.
@@ -335,9 +308,9 @@ impl Connection {
         self.peer_id = peer.id;
         self.takes_parts = peer.features & features::PARTS != 0;
         let most = self.config.max_datagram.min(usize::from(peer.max_datagram));
-        self.path = PathSize::new(self.peer.ip(), self.config.base_datagram, most);
+        self.path.mtu = PathSize::new(self.peer.ip(), self.config.base_datagram, most);
         if self.config.path_discovery {
-            self.path.search(now);
+            self.path.mtu.search(now);
         }
         self.heard_at = now;
         self.asked_at = now;
@@ -356,7 +329,7 @@ impl Connection {
     /// Records a datagram from the peer's address whose header is damaged; `is_own` says that it
     /// belongs to this connection.
     pub(crate) fn note_damage(&mut self, is_own: bool) {
-        self.trust.on_damage();
+        self.path.trust.on_damage();
         if is_own && !self.is_paper() {
             self.seen.note_nameless();
         }
@@ -389,12 +362,12 @@ impl Connection {
 
     /// Returns the smoothed round-trip time, once it was measured.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
-        self.rtt.smoothed()
+        self.path.rtt.smoothed()
     }
 
     /// Returns the time from which on the path MTU is unlikely to grow.
     pub(crate) fn path_settles_at(&self) -> Option<Instant> {
-        self.path.settles_at(self.rtt.smoothed().unwrap_or(self.config.initial_timeout))
+        self.path.mtu.settles_at(self.path.rtt.smoothed().unwrap_or(self.config.initial_timeout))
     }
 
     /// Returns whether all precise messages are acknowledged, and no approximate one waits for its
@@ -603,35 +576,13 @@ impl Connection {
 
     /// Returns the retransmission timeout.
     fn timeout(&self) -> Duration {
-        let measured = self.rtt.timeout(self.config.ack_delay);
-        match measured.filter(|_| self.config.adaptive_timeout) {
-            Some(timeout) => {
-                (timeout + self.extra().unwrap_or_default()).max(self.config.min_timeout)
-            }
-            None => self.config.initial_timeout.max(self.handshake_timeout()),
-        }
-    }
-
-    /// Returns the timeout before the first sample. The handshake's duration is that of a round
-    /// trip, or more if its first packet was lost (RFC 6298, section 2.2, without the variation,
-    /// since a datagram that was lost must not wait longer than a ping).
-    fn handshake_timeout(&self) -> Duration {
-        match self.handshake {
-            Some(span) if self.config.adaptive_timeout => span * 2,
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// Returns how much later than usual a reordered packet may arrive; `None` if packets arrive in
-    /// order.
-    fn extra(&self) -> Option<Duration> {
-        self.reordering.extra(self.rtt.smoothed()?)
+        self.path.timeout(&self.config)
     }
 
     /// Returns whether anything has arrived damaged in either direction.
     #[cfg(test)]
     pub(crate) fn has_damage(&self) -> bool {
-        self.trust.is_broken()
+        self.path.trust.is_broken()
     }
 
     /// Returns the receive window that the peer advertises, in bytes.

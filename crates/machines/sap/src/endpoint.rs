@@ -59,7 +59,8 @@ pub struct SapEndpoint {
     connections: BTreeMap<u32, Box<Connection>>,
     /// Accepted connections by the peer's address and connection id.
     peers: BTreeMap<(SocketAddr, u32), u32>,
-    /// All connections by the peer's address: errors of the system and damaged headers tell no more.
+    /// All connections by the peer's address, which is all that errors of the system and damaged
+    /// headers tell.
     by_address: BTreeSet<(SocketAddr, u32)>,
     half_open: BTreeMap<(SocketAddr, u32), HalfOpen>,
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,

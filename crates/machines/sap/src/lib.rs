@@ -37,6 +37,7 @@ mod order;
 mod pacer;
 mod parts;
 mod path;
+mod path_state;
 mod pieces;
 mod reordering;
 mod ring;

@@ -66,7 +66,7 @@ impl Connection {
             self.heard_at = now;
         }
         if !elsewhere && (!intact || meta.frame == Check::Bad) {
-            self.trust.on_damage();
+            self.path.trust.on_damage();
         }
         if self.seen.contains(number) {
             // The acknowledgement was lost, or the path duplicated the packet.
@@ -127,7 +127,7 @@ impl Connection {
             SapKind::Ack => {
                 let ack = SapAck::parse(&body()).map_err(|_| Dropped::Malformed)?;
                 if !ack.damaged.is_empty() {
-                    self.trust.on_damage();
+                    self.path.trust.on_damage();
                 }
                 self.handle_ack(now, number, &ack);
                 Ok(())
@@ -202,7 +202,7 @@ impl Connection {
                     self.seal = Some(Box::new(seal));
                     self.initiator = None;
                 }
-                self.handshake = Some(now.saturating_since(connecting.began));
+                self.path.handshake = Some(now.saturating_since(connecting.began));
                 self.state = State::Open;
                 self.open(
                     now,
@@ -382,29 +382,29 @@ impl Connection {
         let beyond = |at: &Instant| now.saturating_since(*at) > LONGEST;
         let sample = outcome.sample.or(outcome.late_sample.filter(beyond)).map(|at| {
             let delay = Duration::from_micros(ack.delay.into());
-            self.rtt.learn(now, now.saturating_since(at), delay)
+            self.path.rtt.learn(now, now.saturating_since(at), delay)
         });
         let is_news = [&outcome.arrived, &outcome.damaged, &outcome.late];
         if is_news.into_iter().any(|packets| !packets.is_empty()) {
-            if self.timeouts.on_answer() {
+            if self.path.timeouts.on_answer() {
                 self.events.push_back(SapEvent::Answered);
             }
             self.sent.restart_timer(now);
         }
         for packet in outcome.late {
-            self.path.on_arrival(now, packet.size);
+            self.path.mtu.on_arrival(now, packet.size);
             self.handle_late(now, packet);
         }
         self.grow_window(now, before, sample, &outcome.arrived);
         for packet in outcome.arrived {
-            self.collisions.on_arrival(packet.is_behind);
-            self.path.on_arrival(now, packet.size);
+            self.path.collisions.on_arrival(packet.is_behind);
+            self.path.mtu.on_arrival(now, packet.size);
             self.handle_arrival(now, packet);
         }
         // The packet arrived, although damaged: no sign of congestion, and the path carries its
         // size.
         for packet in outcome.damaged {
-            self.path.on_arrival(now, packet.size);
+            self.path.mtu.on_arrival(now, packet.size);
             match packet.load {
                 Load::Trial(_) => self.handle_arrival(now, packet),
                 _ => self.queue_again(now, packet),
@@ -417,25 +417,25 @@ impl Connection {
 
     /// Measures the reordering of the path by packets that arrived after later ones.
     fn watch_order(&mut self, now: Instant, outcome: &Outcome) {
-        self.reordering.on_arrivals(outcome.arrived.len());
-        let usual = self.rtt.usual();
+        self.path.reordering.on_arrivals(outcome.arrived.len());
+        let usual = self.path.rtt.usual();
         for packet in outcome.overtaken.iter().chain(&outcome.late) {
             let took = now.saturating_since(packet.at);
-            self.reordering.observe(took.saturating_sub(usual.unwrap_or(took)));
+            self.path.reordering.observe(took.saturating_sub(usual.unwrap_or(took)));
         }
         // Of several reordered packets, only the one sent last gives an RTT sample.
         if let Some(packet) = outcome.overtaken.iter().max_by_key(|packet| packet.number)
             && outcome.sample.is_none()
         {
-            self.rtt.learn_overtaken(now.saturating_since(packet.at));
+            self.path.rtt.learn_overtaken(now.saturating_since(packet.at));
         }
     }
 
     /// Handles the acknowledgement of a packet that was declared lost: the loss was spurious.
     fn handle_late(&mut self, now: Instant, packet: SentPacket) {
         if !matches!(packet.load, Load::Trial(_)) {
-            self.collisions.on_late(packet.is_behind);
-            self.congestion.on_late(packet.number, self.is_exact(&packet));
+            self.path.collisions.on_late(packet.is_behind);
+            self.path.congestion.on_late(packet.number, self.is_exact(&packet));
         }
         match packet.load {
             Load::Precise(name) => {
@@ -471,15 +471,15 @@ impl Connection {
         let ack = Acknowledged {
             now,
             bytes: arrived.iter().map(|packet| packet.size as u64).sum(),
-            rtt: self.rtt.smoothed(),
-            limited: self.is_limited(in_flight),
+            rtt: self.path.rtt.smoothed(),
+            limited: self.path.is_limited(in_flight),
             sample,
             una: largest,
             next: self.sent.next(),
         };
         let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
         let kinds = (exact, arrived.len() - exact);
-        self.congestion.on_arrival(largest, kinds, self.rtt.least_and_recent(now), &ack);
+        self.path.congestion.on_arrival(largest, kinds, self.path.rtt.least_and_recent(now), &ack);
     }
 
     /// Returns whether all bytes of a packet are exact.
@@ -506,8 +506,8 @@ impl Connection {
             Load::Request(name) => drop(self.outbox.requests.remove(&name)),
             Load::Fin => self.sending = FinState::Acknowledged,
             Load::Trial(size) => {
-                if self.path.arrived(now, size) {
-                    self.congestion.set_size(self.path.size());
+                if self.path.mtu.arrived(now, size) {
+                    self.path.congestion.set_size(self.path.size());
                     self.refit();
                     self.events.push_back(SapEvent::PathSize);
                 }
@@ -533,12 +533,12 @@ impl Connection {
 
     /// Detects lost packets.
     pub(super) fn detect_loss(&mut self, now: Instant, in_flight: usize) {
-        let extra = self.extra();
-        let (lost, next) = self.sent.lost(now, self.rtt.reordering(extra), extra.is_none());
+        let extra = self.path.extra();
+        let (lost, next) = self.sent.lost(now, self.path.rtt.reordering(extra), extra.is_none());
         self.loss_at = next;
-        let window = self.congestion.window();
+        let window = self.path.congestion.window();
         // The bytes in flight vary, because each acknowledgement covers many packets.
-        let in_flight = if self.is_limited(in_flight) { window } else { in_flight };
+        let in_flight = if self.path.is_limited(in_flight) { window } else { in_flight };
         for packet in lost {
             self.note_size(now, &packet);
             self.note_loss(now, &packet, in_flight);
@@ -548,17 +548,17 @@ impl Connection {
 
     /// Shrinks the window after the loss of `packet` if it may be due to congestion.
     fn note_loss(&mut self, now: Instant, packet: &SentPacket, in_flight: usize) {
-        let collided = self.collisions.on_loss(packet.is_behind);
+        let collided = self.path.collisions.on_loss(packet.is_behind);
         if collided || matches!(packet.load, Load::Trial(_)) {
             return;
         }
-        self.trust.on_loss();
+        self.path.trust.on_loss();
         let number = packet.number;
         let next = self.sent.next();
-        let round_trips = self.rtt.least_and_recent(now);
+        let round_trips = self.path.rtt.least_and_recent(now);
         let is_exact = self.is_exact(packet);
         let lost = LostPacket { number, next, is_exact, in_flight, round_trips, now };
-        self.congestion.on_loss(&lost);
+        self.path.congestion.on_loss(&lost);
     }
 
     /// Queues the contents of `packet` again, if their kind is retransmitted.

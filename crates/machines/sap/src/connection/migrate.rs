@@ -16,13 +16,8 @@ use windfall_wire_net::sap::{HEADER_LEN, SapKind, SapPacket};
 
 use super::transmit::Body;
 use super::{Connection, State};
-use crate::congestion::Congestion;
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
-use crate::reordering::Reordering;
-use crate::rtt::Rtt;
-use crate::timeouts::Timeouts;
-use crate::trust::Trust;
 
 /// The greatest distance of a packet from another address beyond the received packet numbers.
 const AHEAD: u64 = 1 << 16;
@@ -191,21 +186,18 @@ impl Connection {
         let lost = self.sent.give_up(usize::MAX);
         lost.into_iter().for_each(|packet| self.queue_again(now, packet));
         self.loss_at = None;
-        self.timeouts = Timeouts::default();
-        if !same_host {
-            self.rtt = Rtt::default();
-            self.reordering = Reordering::default();
-            self.path.restart(now, self.peer.ip(), self.config.path_discovery);
-            self.congestion = Congestion::new(self.path.size(), self.config.controller);
+        if same_host {
+            self.path.change_port();
+        } else {
+            self.path.restart(now, to.ip(), &self.config);
             self.recut();
         }
-        self.trust = Trust::default();
         self.probe_due = true;
         self.events.push_back(SapEvent::Moved { to });
     }
 
     /// Returns for how long the peer has left retransmissions unanswered; `None` while it responds.
     pub(crate) fn silence(&self, now: Instant) -> Option<Duration> {
-        self.timeouts.is_silent().then(|| now.saturating_since(self.heard_at))
+        self.path.timeouts.is_silent().then(|| now.saturating_since(self.heard_at))
     }
 }

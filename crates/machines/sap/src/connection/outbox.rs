@@ -186,7 +186,7 @@ impl Connection {
         let may_cut = !fits && self.takes_parts && encoded.rest.is_empty() && !encoded.has_spans();
         // Progress of other datagrams does not help one that never arrives.
         let is_worth = |age: Duration| stalled < patience && age < patience * PATIENCES;
-        let waits = !self.trust.is_broken() && (fits || may_cut);
+        let waits = !self.path.trust.is_broken() && (fits || may_cut);
         let is_over = |it: Again| it.is_late(now) && !(waits && is_worth(it.age(now)));
         if encoded.again.is_none_or(is_over) {
             outbox.settle_fate(encoded.of.stream, false);

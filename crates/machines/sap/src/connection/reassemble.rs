@@ -199,7 +199,7 @@ impl Connection {
     /// other sample than the handshake.
     fn patience(&self) -> Duration {
         let round_trip = self.round_trip().unwrap_or(UNKNOWN);
-        let handshake = self.handshake.unwrap_or_default();
+        let handshake = self.path.handshake.unwrap_or_default();
         self.inbox.partial.rhythm.patience(round_trip.max(handshake))
     }
 

@@ -29,8 +29,8 @@ impl Connection {
             self.ack.due.map(|at| (at, "acknowledge")),
             self.loss_at.map(|at| (at, "count as lost")),
             self.retransmission().map(|at| (at, "retransmission")),
-            self.pace_at.map(|at| (at, "pace")),
-            self.path.due().map(|at| (at, "try the path")),
+            self.path.pace_at.map(|at| (at, "pace")),
+            self.path.mtu.due().map(|at| (at, "try the path")),
             self.deadline.map(|at| (at, "close")),
             self.parts_due().map(|at| (at, "missing parts")),
             self.ending.map(|ending| (ending.due, "the end")),
@@ -43,7 +43,7 @@ impl Connection {
 
     /// Returns the time at which unacknowledged packets are retransmitted.
     fn retransmission(&self) -> Option<Instant> {
-        let backoff = if self.config.adaptive_timeout { self.timeouts.backoff() } else { 1 };
+        let backoff = if self.config.adaptive_timeout { self.path.timeouts.backoff() } else { 1 };
         let last = self.sent.last_at()?;
         // The peer reports an approximate message later than it acknowledges a precise one.
         let usual = self.report_within().filter(|_| self.sent.is_last_approximate());
@@ -104,11 +104,11 @@ impl Connection {
         if due(self.retransmission()) {
             self.handle_retransmission_timeout(now);
         }
-        if self.path.has_shrunk(now) {
+        if self.path.mtu.has_shrunk(now) {
             self.shrink(now);
         }
-        if due(self.pace_at) {
-            self.pace_at = None;
+        if due(self.path.pace_at) {
+            self.path.pace_at = None;
         }
         if due(self.keepalive()) {
             self.probe_due = true;
@@ -118,25 +118,26 @@ impl Connection {
 
     /// Handles the expiry of the retransmission timer.
     fn handle_retransmission_timeout(&mut self, now: Instant) {
-        self.timeouts.on_timeout();
-        if self.timeouts.begins_silence() {
+        self.path.timeouts.on_timeout();
+        if self.path.timeouts.begins_silence() {
             self.events.push_back(SapEvent::Silent);
         }
         // A timeout alone does not prove a loss: the packets may wait in a long queue. So only some
         // are retransmitted as probes (RFC 9002, section 6.2). All packets are given up once they
         // may exceed the path MTU.
-        let all = self.timeouts.may_be_too_long() || !self.config.congestion_control;
+        let all = self.path.timeouts.may_be_too_long() || !self.config.congestion_control;
         let count = if all { usize::MAX } else { PROBES as usize };
         // A closed receive window stops long datagrams as well.
         let has_room = self.peer_room >= self.path.size();
-        let falls_back = self.timeouts.shows_black_hole() && has_room && self.config.path_discovery;
+        let falls_back =
+            self.path.timeouts.shows_black_hole() && has_room && self.config.path_discovery;
         if falls_back {
-            self.path.fall_back(now);
-            self.congestion.set_size(self.path.size());
+            self.path.mtu.fall_back(now);
+            self.path.congestion.set_size(self.path.size());
         }
         let lost = self.sent.give_up(count);
-        if self.timeouts.shows_congestion() && self.config.congestion_control {
-            self.congestion.collapse(now, lost.iter().map(|packet| packet.number).collect());
+        if self.path.timeouts.shows_congestion() && self.config.congestion_control {
+            self.path.congestion.collapse(now, lost.iter().map(|packet| packet.number).collect());
         }
         for packet in lost {
             self.note_size(now, &packet);
@@ -149,7 +150,8 @@ impl Connection {
         self.sent.restart_timer(now);
         // A probe also asks about messages that may be given up (RFC 9002, section 6.2.4), but only
         // after the path MTU is settled: an answer would hide the loss of long datagrams.
-        let may_end = self.outbox.patience > Duration::ZERO && self.timeouts.has_reduced_size();
+        let may_end =
+            self.outbox.patience > Duration::ZERO && self.path.timeouts.has_reduced_size();
         if may_end || self.is_flushed() && self.sending != FinState::Pending {
             self.probe_due = true;
         }
@@ -158,14 +160,14 @@ impl Connection {
     /// Reports the size of a lost packet to path MTU discovery.
     pub(super) fn note_size(&mut self, now: Instant, packet: &SentPacket) {
         if !matches!(packet.load, Load::Trial(_)) {
-            self.path.on_loss(now, packet.size, self.timeout());
+            self.path.mtu.on_loss(now, packet.size, self.timeout());
         }
     }
 
     /// Reduces the path MTU, because longer datagrams no longer arrive.
     pub(super) fn shrink(&mut self, now: Instant) {
-        self.path.fall_back(now);
-        self.congestion.set_size(self.path.size());
+        self.path.mtu.fall_back(now);
+        self.path.congestion.set_size(self.path.size());
         let size = self.path.size();
         // All precise messages are segmented again, in their order.
         let is_cut = |it: &SentPacket| {

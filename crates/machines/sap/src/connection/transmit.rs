@@ -52,7 +52,7 @@ impl Connection {
                 Some(self.datagram(now, SapKind::Reset, Body::control(body), None))
             }
             State::Open => {
-                if self.path.has_shrunk(now) {
+                if self.path.mtu.has_shrunk(now) {
                     self.shrink(now);
                 }
                 self.transmit_ack(now)
@@ -115,7 +115,7 @@ impl Connection {
             }
             _ => self.transmit_approximate(now),
         };
-        self.timeouts.on_send();
+        self.path.timeouts.on_send();
         self.outbox.turn = !self.outbox.turn;
         transmit
     }
@@ -169,7 +169,8 @@ impl Connection {
         let was_sent = encoded.again.is_some_and(|again| again.sent > 0);
         if was_sent {
             encoded.flags |= flags::AGAIN;
-        } else if self.is_limited(self.sent.in_flight()) && self.congestion.take_sample() {
+        } else if self.path.is_limited(self.sent.in_flight()) && self.path.congestion.take_sample()
+        {
             encoded.make_exact();
         }
         let load = match &mut encoded.again {
@@ -202,7 +203,7 @@ impl Connection {
             let body = Body::control(Bytes::new());
             return Some(self.datagram(now, SapKind::Probe, body, Some(Load::Probe)));
         }
-        let size = self.path.try_now(now, self.timeout())?;
+        let size = self.path.mtu.try_now(now, self.timeout())?;
         let zeros = Bytes::from(vec![0; (size - self.datagram_overhead).min(MOST_PADDING)]);
         let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
@@ -211,36 +212,13 @@ impl Connection {
     /// Notes that the interface does not carry `size`; returns whether the path's size or the
     /// search for it changes.
     pub(crate) fn refuse_size(&mut self, size: usize) -> bool {
-        self.config.path_discovery && self.path.refuse(size)
+        self.config.path_discovery && self.path.mtu.refuse(size)
     }
 
     /// Returns whether the congestion window and the pacer permit `size` more bytes.
     fn may_send(&mut self, now: Instant, size: usize) -> bool {
-        if !self.config.congestion_control || self.timeouts.permits_probe() {
-            return true;
-        }
-        self.pace_at = None;
-        let in_flight = self.sent.in_flight();
-        if in_flight > 0 && in_flight + self.datagram_overhead + size > self.congestion.window() {
-            return false;
-        }
-        let Some(rate) = self.rate() else { return true };
-        self.pacer.refill(now, rate, self.path.size());
-        self.pace_at = self.pacer.wait(rate).map(|wait| now + wait);
-        self.pace_at.is_none()
-    }
-
-    /// Returns whether the window limits a sender with these bytes in flight: half of it is in use.
-    pub(super) fn is_limited(&self, in_flight: usize) -> bool {
-        in_flight * 2 >= self.congestion.window()
-    }
-
-    /// Returns the pacing rate in bytes per second, somewhat above window per round trip; `None`
-    /// before a round-trip sample.
-    fn rate(&self) -> Option<f64> {
-        let round = self.rtt.smoothed()?.as_secs_f64().max(1e-6);
-        let gain = if self.congestion.is_starting() { 2.0 } else { 1.25 };
-        Some(gain * self.congestion.window() as f64 / round)
+        let size = self.datagram_overhead + size;
+        !self.config.congestion_control || self.path.may_send(now, self.sent.in_flight(), size)
     }
 
     //= S0.3
@@ -274,15 +252,16 @@ impl Connection {
         let [_, exact] = exact;
         let protected = head.len() + exact.len();
         if self.config.congestion_control && kind == SapKind::Data {
-            self.pacer.spend(size);
+            self.path.pacer.spend(size);
         }
-        let is_behind = self.collisions.on_send(urgent);
+        let is_behind = self.path.collisions.on_send(urgent);
         self.sent.push(now, load.map(|load| (size, load)), is_behind);
         let parts = [head.freeze(), exact, rest];
         let unbound = self.unbound;
         let len = protected + parts[2].len();
         let data = kind == SapKind::Data && self.config.congestion_control;
-        let whole = protected == len && (len > LONGEST_FRAME || data && self.trust.take(number));
+        let whole =
+            protected == len && (len > LONGEST_FRAME || data && self.path.trust.take(number));
         OutgoingDatagram { to: self.peer, parts, exact: protected, unbound, whole }
     }
 
@@ -291,13 +270,13 @@ impl Connection {
     /// the window needs it, since a report takes airtime and may collide with what it reports.
     fn is_urgent(&mut self, size: usize, reported: bool) -> bool {
         let in_flight = self.sent.in_flight() + size;
-        let window = self.congestion.window();
+        let window = self.path.congestion.window();
         let outbox = &self.outbox;
         let nothing_waits = outbox.new.is_empty() && outbox.approximate.is_empty();
         let is_last = self.sending == FinState::Pending && nothing_waits;
         let is_full = in_flight + size > window;
         self.bytes_since_ack_request += size;
-        let is_starting = self.congestion.is_starting();
+        let is_starting = self.path.congestion.is_starting();
         let part = match (is_starting, is_full) {
             // Slow start ends when round trips grow, which some of each round must tell.
             (true, _) => window / SAMPLES,
