@@ -151,8 +151,8 @@ pub struct Report {
     /// The receiver holds the frame damaged, and further parity up to this place in [`LEVELS`]
     /// should make it whole.
     pub wanted: Option<u8>,
-    /// The strength of the signal in dBm.
-    pub signal: i8,
+    /// The strength of the signal in dBm; `None` if the receiver does not know it.
+    pub signal: Option<i8>,
 }
 
 impl Report {
@@ -163,6 +163,8 @@ impl Report {
     /// The number above which those count that stand for a frame that is held: the place up to
     /// which it wants further parity.
     const HELD: u8 = 0xf8;
+    /// The number in place of a signal that is not known: no receiver hears one so weak.
+    const UNKNOWN_SIGNAL: i8 = i8::MIN;
 
     /// The two bytes of the report.
     #[must_use]
@@ -175,7 +177,11 @@ impl Report {
                 None => Self::FAILED,
             },
         };
-        [corrected, self.signal as u8]
+        let signal = match self.signal {
+            Some(signal) => signal,
+            None => Self::UNKNOWN_SIGNAL,
+        };
+        [corrected, signal as u8]
     }
 
     /// Reads the report of two bytes. Any bytes are one.
@@ -185,7 +191,8 @@ impl Report {
         let wanted = corrected.checked_sub(Self::HELD);
         let wanted = wanted.filter(|it| (1..LEVELS.len()).contains(&usize::from(*it)));
         let corrected = Some(corrected).filter(|it| *it <= Self::HELD);
-        Self { corrected, combined, wanted, signal: signal as i8 }
+        let signal = Some(signal as i8).filter(|it| *it != Self::UNKNOWN_SIGNAL);
+        Self { corrected, combined, wanted, signal }
     }
 
     /// Returns `true` if the receiver has the frame.
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn reports_read_back_and_any_two_bytes_are_one() {
-        for (corrected, signal) in [(Some(0), -95), (Some(32), 20), (None, -128)] {
+        for (corrected, signal) in [(Some(0), Some(-95)), (Some(32), Some(20)), (None, None)] {
             for combined in [false, corrected.is_none()] {
                 let report = Report { corrected, combined, wanted: None, signal };
                 assert_eq!(Report::parse(report.encode()), report);
@@ -250,7 +257,7 @@ mod tests {
         }
         for place in 1..LEVELS.len() as u8 {
             let report =
-                Report { corrected: None, combined: false, wanted: Some(place), signal: -70 };
+                Report { corrected: None, combined: false, wanted: Some(place), signal: Some(-70) };
             assert_eq!(Report::parse(report.encode()), report);
             assert!(!report.is_acknowledgement());
         }

@@ -135,18 +135,18 @@ impl Bss {
         }
     }
 
-    /// Handles an intact frame other than data; `strength` is in dBm, 0 if unknown.
+    /// Handles an intact frame other than data; `signal` is in dBm, `None` if unknown.
     pub(super) fn handle_own(
         &mut self,
         now: Instant,
         header: &Header,
         body: &Frame,
-        strength: f64,
+        signal: Option<f64>,
     ) {
         let bytes = body.payload.to_bytes();
         match self {
             Self::AccessPoint(it) => it.handle_own(header, &bytes),
-            Self::Member(it) => it.handle_own(now, header, &bytes, strength),
+            Self::Member(it) => it.handle_own(now, header, &bytes, signal),
         }
     }
 

@@ -157,9 +157,14 @@ impl ReceiverCode {
         !is_coded || coding::take_off(frame, header.kind.header_len())
     }
 
-    /// Returns the report in a response of `kind` to a frame received at `signal` dBm; only an ACK
-    /// has one.
-    pub(super) fn report(&self, kind: Kind, found: Reception, signal: i8) -> Option<Report> {
+    /// Returns the report in a response of `kind` to a frame received at `signal` dBm, `None` if
+    /// unknown; only an ACK has one.
+    pub(super) fn report(
+        &self,
+        kind: Kind,
+        found: Reception,
+        signal: Option<i8>,
+    ) -> Option<Report> {
         let has_report = self.usual.is_some() && kind == Kind::Ack;
         let Finding { corrected, combined, wanted } = found.finding;
         has_report.then_some(Report { corrected, combined, wanted, signal })

@@ -92,8 +92,7 @@ impl Dcf {
             Kind::Beacon => vector.began + to_body(rate, self.config.preamble),
             _ => now,
         };
-        let strength = vector.strength.map_or(0.0, |strength| strength.0);
-        bss.handle_own(at, header, frame, strength);
+        bss.handle_own(at, header, frame, vector.strength.map(|strength| strength.0));
     }
 
     fn rate_of(&self, vector: &RxVector) -> PhyRate {
@@ -162,7 +161,7 @@ impl Dcf {
             _ => self.config.response_rate(asked),
         };
         let sifs = self.config.timing.sifs;
-        let signal = vector.strength.map_or(0.0, |strength| strength.0) as i8;
+        let signal = vector.strength.map(|strength| strength.0 as i8);
         let report = self.receiver_code.report(kind, found, signal);
         let len = if report.is_some() { self.config.ack_len() } else { ACK_LEN };
         let spent = sifs + self.duration_of(rate, len);

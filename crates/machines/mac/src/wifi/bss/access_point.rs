@@ -162,13 +162,11 @@ impl AccessPoint {
     }
 
     pub(super) fn handle_data(&mut self, header: &Header) -> Use {
-        let Some(member) = self.members.get_mut(&header.transmitter) else {
-            return Use::Refuse(DropReason::NotForUs);
-        };
-        if !header.flags.has(Flags::TO_DS) {
+        let is_member = self.members.contains_key(&header.transmitter);
+        if !(is_member && header.flags.has(Flags::TO_DS)) {
             return Use::Refuse(DropReason::NotForUs);
         }
-        member.dozes = header.flags.has(Flags::POWER_MANAGEMENT);
+        self.set_mode(header.transmitter, header.flags.has(Flags::POWER_MANAGEMENT));
         self.use_for(header.destination())
     }
 
@@ -201,19 +199,25 @@ impl AccessPoint {
                         if again { Kind::ReassociationResponse } else { Kind::AssociationResponse };
                     let answer = self.admit(from);
                     self.answer(kind, from, answer.encode());
+                    // A station is in active mode when it is associated.
+                    self.set_mode(from, false);
                 }
             }
             Kind::Disassociation | Kind::Deauthentication => self.leave(from),
-            Kind::Null => {
-                if let Some(member) = self.members.get_mut(&from) {
-                    member.dozes = header.flags.has(Flags::POWER_MANAGEMENT);
-                    if !member.dozes {
-                        self.urgent.append(&mut member.waiting);
-                    }
-                }
-            }
+            Kind::Null => self.set_mode(from, header.flags.has(Flags::POWER_MANAGEMENT)),
             Kind::PsPoll => self.handle_poll(from),
             _ => {}
+        }
+    }
+
+    /// Sets the power management mode of a member. Its buffered packets are sent as soon as it is
+    /// known to be awake (802.11-2020, 11.2.3).
+    fn set_mode(&mut self, station: MacAddress, dozes: bool) {
+        if let Some(member) = self.members.get_mut(&station) {
+            member.dozes = dozes;
+            if !dozes {
+                self.urgent.append(&mut member.waiting);
+            }
         }
     }
 
@@ -227,7 +231,7 @@ impl AccessPoint {
         let aid = known.or_else(|| (1..=MAX_AID).find(|aid| !taken(aid)));
         if let Some(aid) = aid {
             let fresh = || Admitted { aid, dozes: false, waiting: VecDeque::new() };
-            self.members.entry(station).or_insert_with(fresh).dozes = false;
+            self.members.entry(station).or_insert_with(fresh);
         }
         AssociationResponse {
             capability: self.beacon.capability,

@@ -34,8 +34,9 @@ pub(in crate::wifi) struct Member {
     capability: u16,
     power_save: bool,
     step: Step,
-    /// The access points of the network, and the signal of their last beacons, in dBm.
-    heard: BTreeMap<MacAddress, f64>,
+    /// The access points of the network, and the signal of their last beacons, in dBm; `None` if
+    /// unknown.
+    heard: BTreeMap<MacAddress, Option<f64>>,
     aid: u16,
     interval: Duration,
     next_beacon: Instant,
@@ -131,12 +132,18 @@ impl Member {
         }
     }
 
-    pub(super) fn handle_own(&mut self, now: Instant, header: &Header, body: &[u8], strength: f64) {
+    pub(super) fn handle_own(
+        &mut self,
+        now: Instant,
+        header: &Header,
+        body: &[u8],
+        signal: Option<f64>,
+    ) {
         let from = header.transmitter;
         match (header.kind, self.step) {
             (Kind::Beacon, _) => {
                 if let Ok(beacon) = Beacon::parse(body) {
-                    self.handle_beacon(now, from, &beacon, strength);
+                    self.handle_beacon(now, from, &beacon, signal);
                 }
             }
             (Kind::Authentication, Step::Authenticating { with, leaves, .. }) if from == with => {
@@ -162,11 +169,17 @@ impl Member {
         }
     }
 
-    fn handle_beacon(&mut self, now: Instant, from: MacAddress, beacon: &Beacon, strength: f64) {
+    fn handle_beacon(
+        &mut self,
+        now: Instant,
+        from: MacAddress,
+        beacon: &Beacon,
+        signal: Option<f64>,
+    ) {
         if beacon.network.ssid != self.network.ssid {
             return;
         }
-        self.heard.insert(from, strength);
+        self.heard.insert(from, signal);
         match self.step {
             Step::Scanning { until: None } => {
                 self.step = Step::Scanning { until: Some(now + LOOKS) };
@@ -190,8 +203,9 @@ impl Member {
                 }
             }
             Step::Joined(with) => {
-                let own = self.heard.get(&with).copied().unwrap_or(f64::NEG_INFINITY);
-                if strength >= own + BETTER {
+                // Unknown signals cannot be compared, so the station stays.
+                let own = self.heard.get(&with).copied().flatten();
+                if signal.zip(own).is_some_and(|(signal, own)| signal >= own + BETTER) {
                     self.urgent.push_back(self.own(Kind::Disassociation, with, vec![8, 0]));
                     self.authenticate(now, from, Some(with));
                 }
@@ -258,7 +272,9 @@ impl Member {
         let due = |until: Instant| until <= now;
         match self.step {
             Step::Scanning { until: Some(until) } if due(until) => {
-                let best = self.heard.iter().max_by(|a, b| a.1.total_cmp(b.1));
+                // An access point of unknown signal is the last choice.
+                let signal = |heard: &Option<f64>| heard.unwrap_or(f64::NEG_INFINITY);
+                let best = self.heard.iter().max_by(|a, b| signal(a.1).total_cmp(&signal(b.1)));
                 match best.map(|(address, _)| *address) {
                     Some(with) => self.authenticate(now, with, None),
                     None => self.scan(),

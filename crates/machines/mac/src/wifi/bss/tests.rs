@@ -30,10 +30,10 @@ fn hears(
     now: Instant,
     (kind, from): (Kind, u16),
     body: Vec<u8>,
-    strength: f64,
+    signal: impl Into<Option<f64>>,
 ) -> Vec<(Kind, MacAddress)> {
     let header = Header { transmitter: address(from), ..Header::new(kind, address(9)) };
-    bss.handle_own(now, &header, &Frame::packet(body), strength);
+    bss.handle_own(now, &header, &Frame::packet(body), signal.into());
     bss.settle(now);
     sent(bss)
 }
@@ -93,6 +93,22 @@ fn a_member_joins_the_strongest_and_changes_to_one_that_is_clearly_stronger() {
 }
 
 #[test]
+fn a_member_neither_prefers_nor_leaves_an_access_point_for_an_unknown_signal() {
+    let mut bss = member();
+    let at = millis(10);
+    hears(&mut bss, at, (Kind::Beacon, 1), beacon(b"office", at), None);
+    hears(&mut bss, at, (Kind::Beacon, 2), beacon(b"office", at), -90.0);
+    let at = bss.alarm().expect("it looks for a while");
+    bss.settle(at);
+    assert_eq!(sent(&mut bss), [(Kind::Authentication, address(2))], "a known signal comes first");
+    let mut bss = joined();
+    let at = millis(300);
+    assert_eq!(hears(&mut bss, at, (Kind::Beacon, 1), beacon(b"office", at), None), []);
+    hears(&mut bss, at, (Kind::Beacon, 2), beacon(b"office", at), None);
+    assert_eq!(hears(&mut bss, at, (Kind::Beacon, 1), beacon(b"office", at), -40.0), []);
+}
+
+#[test]
 fn an_access_point_that_falls_silent_is_left() {
     let mut bss = joined();
     let mut beacons = 0;
@@ -141,26 +157,26 @@ fn point_with_a_dozing_member() -> Bss {
     let mut config = Config::new(address(9), Phy::G);
     config.role = Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 };
     let mut point = Bss::new(&config, &Stream::new(Seed(1), "bss")).expect("an access point");
-    let network = NetworkDescription::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
-    let request = AssociationRequest {
-        capability: capability::ESS,
-        listen_interval: 1,
-        leaves: None,
-        network,
-    };
-    let header =
-        Header { transmitter: address(1), ..Header::new(Kind::AssociationRequest, address(9)) };
-    point.handle_own(millis(1), &header, &Frame::packet(request.encode()), 0.0);
+    associate(&mut point, Kind::AssociationRequest, None);
     assert_eq!(sent(&mut point), [(Kind::AssociationResponse, address(1))]);
     says(&mut point, true);
     point
+}
+
+/// Station 1 asks to be associated, by a frame of this kind; it leaves access point `leaves`.
+fn associate(point: &mut Bss, kind: Kind, leaves: Option<MacAddress>) {
+    let network = NetworkDescription::new(b"office", &[PhyRate::Ofdm6], &[PhyRate::Ofdm6]);
+    let request =
+        AssociationRequest { capability: capability::ESS, listen_interval: 1, leaves, network };
+    let header = Header { transmitter: address(1), ..Header::new(kind, address(9)) };
+    point.handle_own(millis(1), &header, &Frame::packet(request.encode()), None);
 }
 
 /// Sets the power management mode of the member.
 fn says(point: &mut Bss, dozes: bool) {
     let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, dozes);
     let header = Header { flags, transmitter: address(1), ..Header::new(Kind::Null, address(9)) };
-    point.handle_own(millis(2), &header, &Frame::default(), 0.0);
+    point.handle_own(millis(2), &header, &Frame::default(), None);
 }
 
 fn packet_to(to: MacAddress) -> Packet {
@@ -191,6 +207,40 @@ fn what_waits_for_a_member_goes_when_it_says_that_it_is_awake() {
     assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
     assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
     assert_eq!(sent(&mut point), [(Kind::Data, address(1))], "it is awake now");
+}
+
+#[test]
+fn what_waits_for_a_member_goes_when_a_data_frame_says_that_it_is_awake() {
+    let mut point = point_with_a_dozing_member();
+    assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
+    let mut data = |dozes| {
+        let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, dozes);
+        let header = Header {
+            flags,
+            transmitter: address(1),
+            third: address(9),
+            ..Header::new(Kind::Data, address(9))
+        };
+        assert_eq!(point.handle_data(&header), Use::Up);
+        sent(&mut point)
+    };
+    assert_eq!(data(true), []);
+    assert_eq!(data(false), [(Kind::Data, address(1))]);
+}
+
+#[test]
+fn what_waits_for_a_member_goes_behind_the_response_when_it_associates_again() {
+    for (kind, response) in [
+        (Kind::AssociationRequest, Kind::AssociationResponse),
+        (Kind::ReassociationRequest, Kind::ReassociationResponse),
+    ] {
+        let mut point = point_with_a_dozing_member();
+        assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
+        let leaves = (kind == Kind::ReassociationRequest).then(|| address(9));
+        associate(&mut point, kind, leaves);
+        let expected = [(response, address(1)), (Kind::Data, address(1))];
+        assert_eq!(sent(&mut point), expected);
+    }
 }
 
 #[test]
@@ -241,7 +291,7 @@ fn a_poll_is_answered_with_one_packet_and_whether_more_wait() {
     }
     let mut polled = || {
         let header = Header { transmitter: address(1), ..Header::new(Kind::PsPoll, address(9)) };
-        point.handle_own(millis(3), &header, &Frame::default(), 0.0);
+        point.handle_own(millis(3), &header, &Frame::default(), None);
         let order = point.next(&mut || None, &mut VecDeque::new()).expect("an answer");
         (order.kind, order.flags.has(Flags::MORE_DATA), order.third)
     };
@@ -320,7 +370,7 @@ fn a_member_asks_for_one_packet_after_the_other() {
     assert_eq!(hears(&mut bss, at, (Kind::Beacon, 2), tells(vec![3, 5]), -60.0), []);
     let header = |kind| Header { transmitter: address(2), ..Header::new(kind, address(9)) };
     let body = Frame::packet(tells(vec![4]));
-    bss.handle_own(at, &header(Kind::Beacon), &body, -60.0);
+    bss.handle_own(at, &header(Kind::Beacon), &body, Some(-60.0));
     let order = bss.next(&mut || None, &mut VecDeque::new()).expect("it asks");
     assert_eq!((order.kind, order.packet.to, order.aid), (Kind::PsPoll, address(2), 4));
     let flags = |more| Flags::FROM_DS.with(Flags::MORE_DATA, more);
@@ -339,7 +389,7 @@ fn a_member_asks_for_one_packet_after_the_other() {
     // An empty frame may say so too, of this access point alone.
     for (from, asks) in [(3, false), (2, true)] {
         let null = Header { flags: flags(true), transmitter: address(from), ..header(Kind::Null) };
-        bss.handle_own(at, &null, &Frame::default(), -60.0);
+        bss.handle_own(at, &null, &Frame::default(), Some(-60.0));
         assert_eq!(!sent(&mut bss).is_empty(), asks, "from {from}");
     }
     // What comes from elsewhere or not by way of the access point is not for a member.
@@ -359,7 +409,7 @@ fn who_has_left_gets_what_waits_and_nothing_more() {
         assert_eq!(point.access_point(), Some(address(9)));
         assert_eq!(take(&mut point, packet_to(address(1))), Ok(()));
         let header = Header { transmitter: address(1), ..Header::new(kind, address(9)) };
-        point.handle_own(millis(3), &header, &Frame::packet(vec![1, 0]), 0.0);
+        point.handle_own(millis(3), &header, &Frame::packet(vec![1, 0]), None);
         assert_eq!(sent(&mut point), [(Kind::Data, address(1))]);
         let refused = Err(DropReason::NoRoute);
         assert_eq!(take(&mut point, packet_to(address(1))), refused);

@@ -227,7 +227,8 @@ impl Joint {
     /// Updates the assumed signal from a report, or from an unanswered frame.
     fn sense(&mut self, report: Option<Report>, silence: Option<f64>) {
         match (report, silence) {
-            (Some(report), _) => self.signal.report(i32::from(report.signal)),
+            (Some(Report { signal: Some(dbm), .. }), _) => self.signal.report(i32::from(dbm)),
+            (Some(_), _) => self.signal.answered(),
             (None, Some(share)) => {
                 self.signal.miss(share);
                 // If nothing arrives at any rate, collisions are the more likely cause. Slower

@@ -61,6 +61,12 @@ impl Signal {
         self.reset_to_reported();
     }
 
+    /// Records a report without a signal: the unanswered frames before it are no series any more,
+    /// and the assumed signal stays.
+    pub(super) fn answered(&mut self) {
+        (self.silences, self.p_value, self.steps) = (0, 1.0, 0);
+    }
+
     /// Records an unanswered frame; `share` is its probability according to the records of its
     /// rate.
     pub(super) fn miss(&mut self, share: f64) {

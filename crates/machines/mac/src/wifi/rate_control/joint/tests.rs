@@ -35,8 +35,12 @@ fn send(
         let needed = air(choice.rate, draw);
         let correctable = choice.code.map_or(0, |code| code.parity() / 2);
         let corrected = needed.filter(|it| usize::from(*it) <= correctable);
-        let report =
-            signal.map(|signal| Report { corrected, combined: false, wanted: None, signal });
+        let report = signal.map(|signal| Report {
+            corrected,
+            combined: false,
+            wanted: None,
+            signal: Some(signal),
+        });
         let arrived = corrected.is_some();
         joint.on_outcome(&AttemptOutcome {
             choice,
@@ -70,7 +74,7 @@ fn on_a_clean_path_frames_go_at_the_highest_rate_without_parity() {
 #[test]
 fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
     let draw = &mut Stream::new(Seed(1), "joint");
-    let signal = -50;
+    let signal = Some(-50);
     let corrected = Some(0);
     for left in [1, 2] {
         let mut joint = joint(CODED);
@@ -91,6 +95,23 @@ fn the_first_frames_go_as_over_a_long_path_until_the_receiver_reports() {
         let second = next(&mut joint).expect("it has no lifetime");
         assert_eq!(second.rate, PhyRate::Ofdm54);
     }
+}
+
+#[test]
+fn a_report_without_a_signal_leaves_the_assumed_signal_alone() {
+    let mut joint = joint(CODED);
+    joint.signal.report(-88);
+    let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
+    let report = Report { corrected: Some(0), combined: false, wanted: None, signal: None };
+    let outcome = AttemptOutcome {
+        choice,
+        len: 1532,
+        arrived: true,
+        report: Some(report),
+        collides: Probability::ZERO,
+    };
+    joint.on_outcome(&outcome);
+    assert_eq!(joint.signal.dbm(), -88);
 }
 
 #[test]
@@ -160,7 +181,7 @@ fn attempts_that_nothing_answers_lower_the_signal_and_reports_set_it() {
     (0..5).for_each(|_| joint.on_outcome(&silence));
     assert_eq!(joint.signal.dbm(), -70 - 15);
     joint.on_outcome(&AttemptOutcome {
-        report: Some(Report { corrected: None, combined: false, wanted: None, signal: -88 }),
+        report: Some(Report { corrected: None, combined: false, wanted: None, signal: Some(-88) }),
         ..silence
     });
     assert_eq!(joint.signal.dbm(), -88);
@@ -328,7 +349,8 @@ fn an_old_silence_noted_at_a_signal_nearby_does_not_keep_a_rate_from_trials() {
     joint.records[Joint::index(-93)][fast].record(2, Fate::Missed, 1532.0, 1.0);
     joint.signal.report(-92);
     let choice = RateChoice { rate: PhyRate::Ofdm9, code: Code::of_parity(16) };
-    let report = Some(Report { corrected: Some(4), combined: false, wanted: None, signal: -92 });
+    let report =
+        Some(Report { corrected: Some(4), combined: false, wanted: None, signal: Some(-92) });
     let arrival =
         AttemptOutcome { choice, len: 1532, arrived: true, report, collides: Probability::ZERO };
     (0..1_000).for_each(|_| joint.on_outcome(&arrival));
@@ -344,7 +366,7 @@ fn an_old_silence_noted_at_a_signal_nearby_does_not_keep_a_rate_from_trials() {
 fn a_silence_that_is_usual_leaves_the_signal_alone() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm12, code: Code::of_parity(16) };
-    let heard = Report { corrected: Some(4), combined: false, wanted: None, signal: -80 };
+    let heard = Report { corrected: Some(4), combined: false, wanted: None, signal: Some(-80) };
     let silence = AttemptOutcome {
         choice,
         len: 1532,
@@ -367,7 +389,7 @@ fn a_silence_that_is_usual_leaves_the_signal_alone() {
 /// the own rate nothing; returns the outcomes.
 fn crowded(joint: &mut Joint, hidden: f64, known: f64) -> Vec<RateChoice> {
     let draw = &mut Stream::new(Seed(7), "crowd");
-    let report = Report { corrected: Some(0), combined: false, wanted: None, signal: -60 };
+    let report = Report { corrected: Some(0), combined: false, wanted: None, signal: Some(-60) };
     let collides = Probability::new(known).expect("a chance");
     let hide = Probability::new(hidden).expect("a chance");
     let mut choices = Vec::new();
@@ -397,7 +419,8 @@ fn a_silence_counts_by_the_chance_that_it_was_no_collision() {
     let missed = |known: f64| {
         let mut joint = joint(CODED);
         let collides = Probability::new(known).expect("a chance");
-        let report = Report { corrected: Some(0), combined: false, wanted: None, signal: -60 };
+        let report =
+            Report { corrected: Some(0), combined: false, wanted: None, signal: Some(-60) };
         let silence = AttemptOutcome { choice, len: 1532, arrived: false, report: None, collides };
         let arrival = AttemptOutcome { arrived: true, report: Some(report), ..silence };
         for packet in 0..2_000 {
