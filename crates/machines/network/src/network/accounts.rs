@@ -32,7 +32,8 @@ impl Network {
         }
     }
 
-    /// Enters the true outcome of a frame into the ledger of its sender.
+    /// Enters the true outcome of a frame into the ledger of its sender, and the loss of its packet
+    /// into that of the packet's direction: the sender may be a relay.
     pub(super) fn account_medium(&mut self, index: usize, event: &MediumEvent) {
         if event.duplicate {
             return;
@@ -41,14 +42,14 @@ impl Network {
         let Some(&sender) = ends.get(usize::from(event.from.0)) else { return };
         let Slot { ledger, counted, .. } = &mut self.interfaces[sender];
         ledger.bits_inverted += event.fate.inverted().len() as u64;
-        if let Some((tag, drop)) = event.tag.zip(drop_on_medium(event)) {
-            ledger.record(sender as u32, tag, &PacketEventKind::Dropped(drop));
-        }
         // If several stations receive a transmission, each of them has its own event.
         if ends.len() == 2 || *counted != Some(event.began) {
             *counted = Some(event.began);
             ledger.control_frames += u64::from(event.tag.is_none() || event.names_only);
             ledger.busy += event.ended - event.began;
+        }
+        if let Some((tag, drop)) = event.tag.zip(drop_on_medium(event)) {
+            self.account_packet(sender, &PacketEvent::dropped(Some(tag), drop));
         }
     }
 }

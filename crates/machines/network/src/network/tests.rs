@@ -2,7 +2,10 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use windfall_apps::{BulkConfig, BulkSinkConfig, PingConfig};
 use windfall_base::{DropReason, Duration, Ledger, Probability, Rate, Stream};
-use windfall_channel::{AirConfig, Line, MediumConfig, Model, PathConfig, PipeMediumConfig};
+use windfall_channel::{
+    AirConfig, FrameFacts, FrameFate, Line, MediumConfig, MediumEvent, Model, PathConfig,
+    PipeMediumConfig,
+};
 use windfall_link::Arq;
 use windfall_stack::{HostConfig, HostEvent, InterfaceConfig};
 use windfall_testkit::laws::{self, Subject};
@@ -249,4 +252,29 @@ fn much_work_at_different_instants_is_no_stall() {
         while network.poll_transmit(now).is_some() {}
     }
     assert!(network.steps() > 1_000 && network.stall().is_none(), "{}", network.steps());
+}
+
+/// Interface 0 is an access point here, which sends on a packet of interface 1.
+#[test]
+fn a_relayed_packet_that_the_medium_loses_is_a_loss_of_its_own_direction() {
+    let mut network = build(&pair(AirConfig::default(), Arq::None));
+    for interface in &mut network.interfaces {
+        assert_eq!(interface.ledger.enter(), 0, "each has a packet of this number");
+    }
+    let facts = FrameFacts {
+        tag: Some(tag_of(1, 0)),
+        kept: false,
+        names_only: false,
+        is_repair: false,
+        length: 100,
+        header: 24,
+        trailer: 4,
+    };
+    let times = (Instant::START, Instant::START + DELAY);
+    let fate = (None, FrameFate::Lost);
+    let lost = MediumEvent::new(facts, (Port(0), Port(1)), times, fate);
+    network.account_medium(0, &lost);
+    let lost_of = |end| network.ledger(ElementId(end)).drops.of(DropReason::Lost);
+    assert_eq!([0, 1].map(lost_of), [0, 1]);
+    assert_eq!(network.ledger(ElementId(0)).in_flight(), 1);
 }
