@@ -32,7 +32,8 @@ use std::sync::Arc;
 use windfall_base::{
     DropReason, Duration, Frame, Input, Instant, Outgoing, RxVector, Seed, Stream, Tag, earlier,
 };
-use windfall_wire_link::ieee80211::{MacAddress, Phy};
+use windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
+use windfall_wire_link::ieee80211::{Kind, MacAddress, Phy};
 
 pub use config::{
     Backoff, Config, ConfigError, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, Protection, Retries,
@@ -382,12 +383,20 @@ impl Dcf {
         self.source_is_empty = order.is_none();
         let Some(order) = order else { return };
         self.wake(now);
-        self.sequence = (self.sequence + 1) & windfall_wire_link::ieee80211::header::MAX_SEQUENCE;
-        self.job = Some(self.cut(now, PendingPacket::new(order, self.sequence, &self.config)));
+        let sequence = self.next_sequence(order.kind);
+        self.job = Some(self.cut(now, PendingPacket::new(order, sequence, &self.config)));
         self.phase = Phase::Contending;
         let window = &self.window;
         let draw = &mut self.draw;
         self.access.want(now, || window.draw(draw));
+    }
+
+    /// Returns the sequence number of the next frame. A PS-Poll has none, so it takes none.
+    fn next_sequence(&mut self, kind: Kind) -> u16 {
+        if kind != Kind::PsPoll {
+            self.sequence = (self.sequence + 1) & MAX_SEQUENCE;
+        }
+        self.sequence
     }
 
     //= S2.19

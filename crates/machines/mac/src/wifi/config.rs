@@ -136,6 +136,10 @@ pub struct Config {
     pub address: MacAddress,
     /// The BSSID of the station's network.
     pub network: MacAddress,
+    /// The only other station of the network; `None` if there are several, or unknown ones. All
+    /// frames of the only peer are for this station, so numbers missing in its sequence are lost
+    /// frames.
+    pub only_peer: Option<MacAddress>,
     /// The station's role in the network.
     pub role: Role,
     /// The PHY, which determines the rates.
@@ -189,6 +193,7 @@ impl Config {
         Self {
             address,
             network: MacAddress([0x02, b'w', b'i', b'n', 0xff, 0xff]),
+            only_peer: None,
             role: Role::default(),
             phy,
             timing: Timing::of(phy, true),

@@ -61,7 +61,10 @@ impl Dcf {
                     self.receiver_code.forget(header.transmitter);
                 }
                 frame.damage.frame = Check::Good;
-                frame.damage.lost_before = self.assembly.lost_before(&header);
+                // A sender numbers its frames for all stations by one counter.
+                if self.config.only_peer == Some(header.transmitter) {
+                    frame.damage.lost_before = self.assembly.lost_before(&header);
+                }
                 self.take_data(now, frame, &header, found.has_come());
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {

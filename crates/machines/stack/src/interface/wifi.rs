@@ -65,9 +65,11 @@ impl WifiLink {
         queues: &QueueConfig,
         (seed, name): (Seed, &str),
     ) -> Self {
-        let WifiConfig { mac, neighbours } = config;
-        let mut others = neighbours.iter().map(|neighbour| neighbour.address);
-        let default_hop = others.find(|other| *other != mac.address);
+        let WifiConfig { mut mac, neighbours } = config;
+        let addresses = neighbours.iter().map(|neighbour| neighbour.address);
+        let mut others = addresses.filter(|address| *address != mac.address);
+        let default_hop = others.next();
+        mac.only_peer = default_hop.filter(|_| others.next().is_none());
         let is_client = matches!(mac.role, Role::Member { .. });
         let accepts_damaged = mac.accept_damaged;
         let mut dcf = Dcf::new(mac, seed, name);

@@ -388,3 +388,40 @@ fn a_station_counts_the_frames_of_each_sender_that_it_missed() {
     assert_eq!(take(2, 9), 1);
     assert_eq!(take(1, 1), 0, "one of those before");
 }
+
+//= S4.27
+#[test]
+fn missing_numbers_are_lost_frames_only_if_all_frames_of_the_sender_are_for_this_station() {
+    let lost_before = |only_peer| {
+        let config = Config { only_peer, ..Config::new(address(0), Phy::G) };
+        let mut station = Station::new(config, address(1), 1);
+        [5, 8].map(|sequence| {
+            let at = micros(u64::from(sequence) * 1_000);
+            let packet = Packet {
+                frame: kilobyte(sequence.into()),
+                to: address(0),
+                ether_type: snap::IPV4,
+                expires: None,
+                source: None,
+            };
+            let sender = Config::new(address(1), Phy::G);
+            let frame = PendingPacket::new(packet, sequence, &sender).build(44);
+            station.handle_input(at, AIR, Input::Frame(frame, RxVector::wired(at)));
+            station.dcf.poll_delivery().expect("it is whole").damage.lost_before
+        })
+    };
+    assert_eq!(lost_before(Some(address(1))), [0, 2]);
+    assert_eq!(lost_before(Some(address(2))), [0, 0], "another station is the peer");
+    assert_eq!(lost_before(None), [0, 0], "the sender may have sent them to others");
+}
+
+/// A PS-Poll has no Sequence Control field.
+#[test]
+fn a_poll_takes_no_sequence_number() {
+    let config = Config::new(address(0), Phy::G);
+    let mut dcf = Dcf::new(config, Seed(1), "0");
+    let before = dcf.sequence;
+    assert_eq!(dcf.next_sequence(Kind::PsPoll), before);
+    assert_eq!(dcf.next_sequence(Kind::Data), (before + 1) % 4_096);
+    assert_eq!(dcf.next_sequence(Kind::Null), (before + 2) % 4_096);
+}

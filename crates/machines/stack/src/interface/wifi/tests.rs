@@ -3,7 +3,8 @@ use core::num::NonZeroU8;
 
 use windfall_base::{Check, Class, Duration, FlowId, Node, Port, RxVector, Stream, Tag};
 use windfall_testkit::laws;
-use windfall_wire_link::ieee80211::Phy;
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::{Header, Phy};
 
 use super::super::{DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM};
 use super::*;
@@ -184,4 +185,35 @@ fn an_interface_keeps_the_laws() {
         }
     };
     laws::check(laws::Subject::new(2, subject).input(input).ledger(Interface::ledger));
+}
+
+/// On a link of three stations the numbers that are missing may be those of frames for the third.
+#[test]
+fn numbers_missing_between_two_frames_are_losses_on_a_link_of_two_stations_alone() {
+    let lost_before = |neighbours: Arc<[Neighbour]>| {
+        let mac = Config::new(address(1), Phy::G);
+        let link = LinkLayerConfig::Wifi(WifiConfig { mac, neighbours });
+        let config = InterfaceConfig { link, ..InterfaceConfig::default() };
+        let mut receiver = Interface::new(config, Seed(1), "wifi");
+        [5, 8].map(|sequence| {
+            let at = Instant::from_nanos(u64::from(sequence) * 1_000_000);
+            let mut frame = frame_for(1, 40);
+            let header = Header::parse(&frame.header).expect("a data frame");
+            let header = Header { transmitter: address(2), sequence, ..header };
+            let body: Vec<u8> = frame.header.drain(..).skip(header.kind.header_len()).collect();
+            header.encode(&mut frame.header);
+            frame.header.extend(body);
+            let [head, first, second, _] = frame.slices();
+            let check = frame_check(&[head, first, second]);
+            frame.trailer.clear();
+            frame.trailer.extend(check);
+            receiver.handle_input(at, MEDIUM, Input::Frame(frame, RxVector::wired(at)));
+            let (port, outgoing) = receiver.poll_transmit(at).expect("it is passed up");
+            assert_eq!(port, DEVICE);
+            outgoing.frame.damage.lost_before
+        })
+    };
+    assert_eq!(lost_before(neighbours()), [0, 2]);
+    let third = Neighbour { address: address(3), behind: Vec::new() };
+    assert_eq!(lost_before(neighbours().iter().cloned().chain([third]).collect()), [0, 0]);
 }
