@@ -2,6 +2,17 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[test]
+fn the_newest_copy_is_taken_out_first_with_how_sure_its_bytes_are() {
+    let mut copies = Copies::default();
+    copies.keep_as_sure(vec![1, 2], Some(vec![30, 40]));
+    copies.keep(vec![3, 4]);
+    assert_eq!(copies.take_newest(), Some((vec![3, 4], None)));
+    assert_eq!(copies.take_newest(), Some((vec![1, 2], Some(vec![30, 40]))));
+    assert_eq!(copies.take_newest(), None);
+    assert!(copies.is_empty());
+}
+
 proptest! {
     #[test]
     fn most_is_the_majority_of_each_bit(words in prop::collection::vec(any::<u64>(), 1..=15)) {

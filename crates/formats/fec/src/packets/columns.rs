@@ -209,3 +209,6 @@ fn together(left: &[u8], of_a: &[u8], of_b: &[u8]) -> Option<[u8; 2]> {
         && (0..left.len()).all(|at| (field.mul(of_a[at], a) ^ field.mul(of_b[at], b)) == left[at]))
     .then_some([a, b])
 }
+
+#[cfg(test)]
+mod tests;

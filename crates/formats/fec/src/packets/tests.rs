@@ -239,6 +239,55 @@ fn a_damaged_repair_that_is_put_right_counts_as_right() {
 }
 
 #[test]
+fn two_damaged_repairs_are_put_right_beside_each_other() {
+    let (packets, mut repairs) = block(8, 4, 1_200);
+    let checks: Vec<u16> = repairs.iter().map(|(_, repair)| repair_check(repair)).collect();
+    repairs[0].1[700] ^= 1;
+    repairs[1].1[710] ^= 1;
+    let mut decoder = PacketDecoder::new(16);
+    for (number, packet) in (0..).zip(&packets) {
+        // Four packets are wrong at one place, so that they need all four repairs.
+        let mut damaged = packet.clone();
+        damaged[50] ^= if number < 4 { 0x21 } else { 0 };
+        decoder.take_packet(number, &damaged, number < 4);
+    }
+    for (place, (cover, repair)) in repairs.iter().enumerate() {
+        decoder.take_repair(*cover, repair, (place < 2).then_some(checks[place]));
+    }
+    let made = decoder.solve(is_right);
+    assert_eq!(made.len(), 4);
+    assert!(are_sent(&made, &packets));
+}
+
+#[test]
+fn a_repair_that_its_check_rejected_is_not_tried_again() {
+    let (packets, mut repairs) = block(8, 6, 1_200);
+    let false_check = repair_check(&repairs[0].1) ^ 1;
+    repairs[0].1[700] ^= 1;
+    let mut decoder = PacketDecoder::new(16);
+    for (number, packet) in (0..).zip(&packets) {
+        let mut damaged = packet.clone();
+        damaged[50] ^= 0x21;
+        decoder.take_packet(number, &damaged, true);
+    }
+    let tried = std::cell::RefCell::new(Vec::new());
+    for (place, (cover, repair)) in repairs.iter().enumerate() {
+        decoder.take_repair(*cover, repair, (place == 0).then_some(false_check));
+        decoder.solve(|made| {
+            if let Made::Repair { bytes, .. } = made {
+                tried.borrow_mut().push(bytes.to_vec());
+            }
+            is_right(made)
+        });
+    }
+    let mut tried = tried.into_inner();
+    let count = tried.len();
+    tried.sort_unstable();
+    tried.dedup();
+    assert!(count > 0 && tried.len() == count, "{count} trials of {} repairs", tried.len());
+}
+
+#[test]
 fn a_window_brings_a_lost_packet_back_with_the_next_repair() {
     let mut encoder = PacketEncoder::new(16);
     let mut decoder = PacketDecoder::new(64);
