@@ -170,6 +170,15 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_that_no_step_leaves_has_no_loss_rate() {
+        // Which of the states 1 and 3 it stays in depends on where it starts.
+        let states: LossStates = "0 0".parse().expect("a chain");
+        assert_eq!(states.loss_rate(), None);
+        let states: LossStates = "0 1".parse().expect("a chain");
+        assert_eq!(states.loss_rate(), Some(0.0));
+    }
+
+    #[test]
     fn bursts_have_the_mean_length_of_their_state() {
         let losses = losses("1% 25%", 1_000_000);
         let bursts = losses.windows(2).filter(|it| !it[0] && it[1]).count();

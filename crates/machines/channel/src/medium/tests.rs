@@ -396,6 +396,19 @@ fn copies_follow_their_frame_and_only_what_arrives_has_one() {
 }
 
 #[test]
+fn a_copy_has_no_number_of_its_own() {
+    let always = PathConfig { duplicate: Some("1".parse().expect("a chance")), ..way("", "", "") };
+    let mut medium = pipe(always);
+    for at in [0, 100] {
+        medium.handle_transmit(micros(at), Port(0), packet(10));
+    }
+    timeline(&mut medium, &[]);
+    let events = core::iter::from_fn(|| medium.poll_event());
+    let told: Vec<_> = events.map(|(_, event)| (event.duplicate, event.number)).collect();
+    assert_eq!(told, [(false, Some(0)), (true, None), (false, Some(1)), (true, None)]);
+}
+
+#[test]
 fn a_path_changes_at_its_times_and_keeps_the_numbers_of_its_frames() {
     let half = AirConfig::of(Model::Loss(Probability::new(0.5).expect("a probability")));
     let before = PathConfig { air: half, ..way("", "", "") };
@@ -448,6 +461,28 @@ fn a_change_from_outside_meets_the_frame_on_the_line() {
     let config = PipeMediumConfig { forward, ..PipeMediumConfig::default() };
     assert!(medium.change(micros(500), &MediumConfig::Pipe(Box::new(config))));
     assert_eq!(timeline(&mut medium, &[])[0], "550 0: done");
+}
+
+#[test]
+fn a_change_from_outside_leaves_what_was_due_before_it() {
+    let path = |mbps: u64| PathConfig { line: Line::Rate(rate(mbps)), ..PathConfig::default() };
+    let mut medium = pipe(PathConfig { changes: vec![(micros(500), path(80))], ..path(8) });
+    medium.handle_transmit(Instant::START, Port(0), packet(1000));
+    // Nothing has asked the path for news since 500 us.
+    let config = PipeMediumConfig { forward: path(8), ..PipeMediumConfig::default() };
+    assert!(medium.change(micros(520), &MediumConfig::Pipe(Box::new(config))));
+    assert_eq!(timeline(&mut medium, &[])[0], "550 0: done");
+}
+
+#[test]
+fn a_path_tells_which_of_its_states_a_frame_has_met() {
+    let path = |mbps: u64| PathConfig { line: Line::Rate(rate(mbps)), ..PathConfig::default() };
+    let changes = [500, 1_000, 2_000].map(|at| (micros(at), path(at)));
+    let mut medium = pipe(PathConfig { changes: changes.to_vec(), ..path(8) });
+    timeline(&mut medium, &[(600, 0, 10), (700, 0, 10), (2_100, 0, 10)]);
+    assert_eq!(medium.met(Port(0)), [micros(500), micros(2_000)]);
+    assert_eq!(medium.met(Port(1)), [], "nothing was sent this way");
+    assert_eq!(medium.met(Port(2)), [], "there is no such way");
 }
 
 #[test]

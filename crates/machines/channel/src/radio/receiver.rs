@@ -419,6 +419,18 @@ mod tests {
     }
 
     #[test]
+    fn without_a_signal_the_medium_is_idle_however_low_the_threshold() {
+        let energy = windfall_base::Dbm(f64::NEG_INFINITY);
+        let levels = Levels::new(&Thresholds { energy, ..Thresholds::default() });
+        let mut receiver = Receiver::new(NOISE, None);
+        assert_eq!(receiver.carrier(&levels), None);
+        receiver.arrive(ratio(-200.0), None, &levels, |_| 0);
+        assert_eq!(receiver.carrier(&levels), Some(true), "any signal counts");
+        receiver.leave(at(1), 0, ratio(-200.0));
+        assert_eq!(receiver.carrier(&levels), Some(false));
+    }
+
+    #[test]
     fn preambles_that_drown_each_other_make_the_medium_busy_only_if_they_are_followed() {
         for (carrier_sense, busy) in
             [(CarrierSense::Follow, Some(true)), (CarrierSense::Energy, None)]

@@ -440,6 +440,62 @@ fn damage_falls_in_bursts_and_its_bits_are_named() {
     assert!(frames.iter().any(|frame| ones(frame) > 0));
 }
 
+#[test]
+fn a_damaged_frame_tells_how_sure_each_of_its_bytes_is_where_that_is_asked_for() {
+    const BYTES: usize = 1_088;
+    for reliability in [false, true] {
+        let mut config = RadioConfig { errors: Errors::Pattern, reliability, ..stations(2) };
+        config.thresholds = Thresholds::none();
+        config.path_loss = PathLoss::Fixed(15.0 + 93.96 - 17.5);
+        let mut medium = medium(config);
+        let mut frames = Vec::new();
+        for round in 0..100 {
+            let now = micros(round * 1_000);
+            while let Some((_, input)) = medium.poll_reception(now) {
+                frames.extend(match input {
+                    Input::Frame(frame, _) => Some(frame),
+                    _ => None,
+                });
+            }
+            medium.handle_transmit(now, Port(0), data(MacAddress::of_station(1), BYTES));
+        }
+        // The payload is zeros, so that whatever is set in it is wrong. Its place in the frame is
+        // after the header of 24 bytes.
+        let mut right = Vec::new();
+        let mut wrong = Vec::new();
+        for frame in frames {
+            let payload = frame.payload.slices().concat();
+            let Some(sure) = &frame.damage.reliability else { continue };
+            assert_eq!(sure.len(), BYTES);
+            for (byte, sure) in payload.iter().zip(&sure[24..]) {
+                let of = if *byte == 0 { &mut right } else { &mut wrong };
+                of.push(f64::from(*sure));
+            }
+        }
+        assert_eq!(wrong.is_empty(), !reliability);
+        if reliability {
+            let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+            let right = mean(&right);
+            let wrong = mean(&wrong);
+            assert!(right > 2.0 * wrong, "right ones are surer: {right}, wrong ones {wrong}");
+        }
+    }
+}
+
+#[test]
+fn each_station_without_an_address_gets_the_whole_frame() {
+    let mut config = stations(4);
+    config.stations[2].address = None;
+    config.stations[3].address = None;
+    let mut medium = medium(config);
+    medium.handle_transmit(micros(0), Port(0), data(MacAddress::of_station(1), 1_088));
+    let lines = run(&mut medium);
+    for port in 1..4 {
+        let frame = format!("190100 {port} frame 1088 at -45");
+        assert!(lines.contains(&frame), "{lines:?}");
+    }
+}
+
 /// The fates of one frame to an address, sent by one of these stations, which do not reach others.
 fn out_of_reach(count: u16, from: u16, to: MacAddress) -> Vec<(u16, FrameFate)> {
     let config = RadioConfig { path_loss: PathLoss::Fixed(200.0), ..stations(count) };

@@ -132,6 +132,59 @@ fn frame(stream: &mut Stream, tag: u64) -> Outgoing {
     Outgoing { frame, vector: TxVector { rate, power, ..TxVector::default() } }
 }
 
+/// Three stations that hear each other without damage.
+fn three() -> Medium {
+    let station = |port: u16| RadioStation {
+        address: Some(MacAddress::of_station(port)),
+        ..RadioStation::at(Position::new(f64::from(port), 0.0))
+    };
+    let config = RadioConfig::new((0..3).map(station).collect());
+    Medium::new(MediumConfig::Wifi(Box::new(config)), Seed(1), "air")
+}
+
+/// Sends a frame from station 0, and returns the edges that it causes, in words.
+fn edges_of(medium: &mut Medium, at: Instant, to: u16) -> Vec<String> {
+    let mut frame = Frame::packet(vec![0; 100]);
+    frame.header.extend([8, 0, 44, 0]);
+    frame.header.extend(MacAddress::of_station(to).0);
+    frame.header.extend([0; 14]);
+    medium.handle_transmit(at, Port(0), Outgoing::from(frame));
+    let mut edges = Vec::new();
+    while let Some((now, _)) = medium.poll_timeout() {
+        medium.handle_timeout(now);
+        while medium.poll_reception(now).is_some() {}
+        edges.extend(core::iter::from_fn(|| medium.poll_edge()).map(|edge| match edge {
+            Edge::Busy(_, readers) => format!("busy {}", readers.contains(Port(2))),
+            Edge::Idle(_, head, readers) => format!("idle {head:?} {}", readers.contains(Port(2))),
+            Edge::Stop(port) => format!("stop {}", port.0),
+        }));
+    }
+    edges
+}
+
+#[test]
+fn a_station_that_contends_is_told_by_edges_until_a_frame_comes_for_it() {
+    let mut medium = three();
+    let at = |millis: u64| Instant::START + Duration::from_millis(millis);
+    assert!(medium.contend(Port(2)));
+    assert!(!medium.contend(Port(2)), "it rests already");
+    let for_another = ["busy true", "idle [8, 0, 44, 0] true"];
+    assert_eq!(edges_of(&mut medium, at(0), 1), for_another);
+    assert_eq!(edges_of(&mut medium, at(10), 1), for_another);
+    assert_eq!(edges_of(&mut medium, at(20), 2), ["stop 2"]);
+    assert_eq!(edges_of(&mut medium, at(30), 1), [""; 0], "it is told everything");
+    assert!(medium.contend(Port(2)), "it may contend again");
+}
+
+#[test]
+fn a_station_that_the_medium_does_not_have_has_missed_nothing() {
+    let mut medium = three();
+    medium.rest(Port(3));
+    medium.stop_rest(Port(3));
+    assert!(!medium.contend(Port(3)));
+    assert_eq!(medium.untold(Port(3), Instant::START), Duration::ZERO);
+}
+
 #[test]
 fn stations_at_rest_learn_in_the_end_what_others_learn_at_once() {
     let mut told = 0;
