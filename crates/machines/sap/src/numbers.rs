@@ -262,6 +262,14 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_ahead_of_all_others_is_not_late() {
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.insert(Instant::START, 0), None);
+        assert_eq!(numbers.insert(Instant::START, 7), None, "it leaves a gap");
+        assert_eq!(numbers.insert(Instant::START, 5), Some(Duration::ZERO));
+    }
+
+    #[test]
     fn the_last_missing_one_is_noticed_as_a_later_one_arrives() {
         let ms = |ms| Instant::START + Duration::from_millis(ms);
         let mut numbers = Numbers::default();

@@ -301,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn a_path_keeps_its_base_size_once_more_than_the_least_has_arrived() {
+        let mut path = PathSize::new(V4, 1232, 65_400);
+        path.on_arrival(Instant::START, LEAST_V4 + 1);
+        path.fall_back(Instant::START);
+        assert_eq!(path.size(), 1232);
+        // Nothing has arrived since, so the least size is left.
+        path.fall_back(Instant::START);
+        assert_eq!(path.size(), LEAST_V4);
+    }
+
+    #[test]
     fn a_size_settles_when_an_answer_would_have_come() {
         let round = Duration::from_millis(5);
         let now = Instant::START + Duration::from_secs(1);

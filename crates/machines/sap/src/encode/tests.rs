@@ -111,3 +111,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_message_that_was_made_exact_is_the_same_message() {
+    for checks in [false, true] {
+        let message = message(Mode::Approximate { protected: 100 }, 1024);
+        let mut encoded = encode(&message, 9, checks).expect("legal");
+        encoded.make_exact();
+        let found = received(datagram(&encoded)).expect("intact");
+        assert_eq!(found.data, message.data, "checks: {checks}");
+        assert_eq!((found.exact, found.number), (vec![0..1024], 9), "checks: {checks}");
+    }
+}
+
+#[test]
+fn parts_are_joined_unless_they_are_a_repair_or_have_ranges() {
+    let plain = message(Mode::Approximate { protected: 100 }, 1024);
+    let encoded = encode(&plain, 9, true).expect("legal");
+    let joined = join(core::slice::from_ref(&encoded)).expect("a whole message");
+    assert_eq!((joined.data, joined.mode), (plain.data, plain.mode));
+    let repair = Encoded { flags: encoded.flags | flags::REPAIRED, ..encoded };
+    assert!(join(&[repair]).is_none());
+    let ranges = message(Mode::Ranges(vec![0..16, 500..520]), 600);
+    assert!(join(&[encode(&ranges, 9, true).expect("legal")]).is_none());
+}

@@ -141,3 +141,16 @@ fn an_application_check_decides() {
     inspector.push(repair(40, &[whole]));
     assert_eq!((numbers(&mut inspector), inspector.discarded()), (vec![], 2));
 }
+
+#[test]
+fn the_estimate_is_the_rate_that_damages_so_many_blocks() {
+    for rate in [1e-4, 5e-4, 1e-3_f64] {
+        let damaged = 1.0 - (1.0 - rate).powi(8 * BLOCK as i32);
+        let bad = (damaged * WINDOW as f64).round() as usize;
+        let estimate = Estimate((0..WINDOW).map(|block| block < bad).collect()).bit_errors();
+        // Half a block of so few is up to a twentieth.
+        assert!((estimate / rate - 1.0).abs() < 0.05, "{rate}: {estimate}");
+    }
+    let intact = Estimate(vec![false; WINDOW].into());
+    assert_eq!(intact.bit_errors(), 0.0);
+}

@@ -500,3 +500,36 @@ fn a_full_receive_buffer_stops_the_sender_without_loss() {
     }
     assert_eq!(read, 400);
 }
+
+#[test]
+fn an_endpoint_has_work_until_it_is_drained() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    assert!(!network.ends[A].has_work());
+    network.ends[A].connect(network.now, address(B));
+    assert!(network.ends[A].has_work(), "the ping waits");
+    network.drain();
+    assert!(!network.ends[A].has_work());
+    let ping = &network.log[0].1;
+    assert!(!ping.is_empty() && ping.len() == ping.to_bytes().len());
+}
+
+#[test]
+fn a_reader_is_told_once_that_there_are_messages() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    for expected in 1..=3 {
+        for _ in 0..2 {
+            network.send(A, a, Mode::Precise, b"hello");
+        }
+        network.run(SECOND);
+        let told = network.events[B].iter().filter(|(_, event)| *event == SapEvent::Readable);
+        assert_eq!(told.count(), expected, "two messages wait");
+        assert_eq!(network.receive(B, b).len(), 2);
+    }
+}
+
+#[test]
+fn a_connection_tells_when_the_search_for_the_size_of_its_path_is_over() {
+    let (network, [a, _]) = ethernet(SapConfig::standard(), 1);
+    let settled = network.ends[A].path_settles_at(a);
+    assert!(settled.is_some_and(|at| at <= network.now), "{settled:?}");
+}
