@@ -312,6 +312,18 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_shrank_falls_back_to_its_base_size_unless_that_failed() {
+        for (refused, size) in [(4052, 1232), (1232, LEAST_V4)] {
+            let mut path = PathSize::new(V4, 1232, 65_400);
+            path.search(Instant::START);
+            path.arrived(Instant::START, 4052);
+            assert!(path.refuse(refused));
+            path.fall_back(Instant::START);
+            assert_eq!(path.size(), size, "{refused} was refused");
+        }
+    }
+
+    #[test]
     fn a_size_settles_when_an_answer_would_have_come() {
         let round = Duration::from_millis(5);
         let now = Instant::START + Duration::from_secs(1);

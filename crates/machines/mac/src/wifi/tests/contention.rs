@@ -109,3 +109,11 @@ fn a_station_knows_the_share_of_slots_in_which_others_begin() {
         assert!((found - others).abs() < 0.03, "{found} for {others}");
     }
 }
+
+#[test]
+fn a_station_whose_source_was_empty_may_rest() {
+    let mut station = Station::new(Config::new(address(0), Phy::G), address(1), 1);
+    assert!(station.dcf.rest().is_none(), "it has not asked its source");
+    station.with(|dcf, pull| dcf.handle_queued(Instant::START, pull));
+    assert!(matches!(station.dcf.rest(), Some(Rest::Idle)));
+}

@@ -21,6 +21,11 @@ fn values_that_the_standard_lacks_are_refused_by_name() {
     assert_eq!(refused, Err(ConfigError::RtsThreshold(2_348)));
     assert_eq!(check(&|config| config.basic_rates.clear()), Err(ConfigError::NoBasicRate));
     assert_eq!(check(&|config| config.combine = true), Err(ConfigError::UncodedCopies));
+    let code = Some(windfall_wire_link::ieee80211::Code::NONE);
+    assert_eq!(check(&|config| config.wep = true), Ok(()));
+    assert_eq!(check(&|config| config.coding = code), Ok(()));
+    let refused = check(&|config| (config.wep, config.coding) = (true, code));
+    assert_eq!(refused, Err(ConfigError::CodedWep));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use windfall_base::{Seed, Stream};
 use windfall_wire_link::ieee80211::Kind;
 
 use super::super::coding;
+use super::super::{CopyLength, SenderCode, put_parity};
 use super::*;
 
 thread_local! {
@@ -284,4 +285,28 @@ fn votes_are_counted_once_for_each_frame() {
             assert_eq!(COUNTS.get() - before, 1, "{code:?}");
         }
     }
+}
+
+#[test]
+fn an_increment_is_sent_if_its_frame_is_at_most_half_as_long_as_a_copy() {
+    let mut sent = 0;
+    let mut not_sent = 0;
+    for code in Code::ALL {
+        for len in [40, 150, 400, 1_400] {
+            for last in 1..=5 {
+                let increment = Increment { code, first: 0, last };
+                let (mut frame, _) = attempt(0, len, code);
+                let copy = CopyLength { header: frame.header.len(), frame: frame.len() };
+                put_parity(&mut frame, copy.header, increment);
+                let mut sender = SenderCode::new(Some(code));
+                sender.increment = Some(increment);
+                let is_short = 2 * frame.len() <= copy.frame;
+                let expected = is_short.then_some(frame.len());
+                assert_eq!(sender.increment_len(copy), expected, "{increment:?} of {len}");
+                sent += u32::from(is_short);
+                not_sent += u32::from(!is_short);
+            }
+        }
+    }
+    assert!(sent > 10 && not_sent > 10, "{sent}, {not_sent}");
 }

@@ -455,3 +455,70 @@ fn trials_are_of_higher_rates_or_of_stronger_codes() {
     let is_one = |it: &Candidate| (it.place, it.code) > (best.place, best.code);
     assert!(trials.iter().all(is_one), "{best:?} {trials:?}");
 }
+
+#[test]
+fn a_packet_is_delivered_by_as_many_attempts_as_fit_into_its_lifetime() {
+    let second = Duration::from_secs(1);
+    let of = |time: Option<Duration>| {
+        let attempt = Attempt { left: 7, time, ..Attempt::default() };
+        // Each attempt takes two seconds, the first of which is its frame.
+        candidate::delivers(&attempt, 0.5, [2.0, 1.0])
+    };
+    assert_eq!(of(Some(second / 2)), 0.0, "no frame ends in time");
+    assert_eq!(of(Some(second)), 0.5, "one ends exactly in time");
+    assert_eq!(of(Some(second * 3)), 0.75);
+    assert_eq!(of(None), 1.0 - 0.5_f64.powi(7));
+}
+
+#[test]
+fn a_packet_costs_least_if_each_answered_frame_delivers_it() {
+    let of = |success: f64, noticed: f64| candidate::Candidate {
+        place: 0,
+        code: Code::NONE,
+        success,
+        noticed,
+        seconds: 1e-3,
+        wait: 1e-4,
+        delivers: success,
+        delivery_upper_bound: noticed,
+    };
+    assert_eq!(of(0.4, 0.8).least_cost(), of(0.8, 0.8).cost());
+    assert!(of(0.4, 0.8).least_cost() < of(0.4, 0.8).cost());
+    assert_eq!(of(1.0, 1.0).least_cost(), 1e-3);
+}
+
+#[test]
+fn frames_at_a_signal_nearby_count_the_less_the_more_the_own_signal_has() {
+    let mut joint = joint(CODED);
+    let here = Joint::index(joint.signal.dbm());
+    let learn = |joint: &mut Joint, at: usize| {
+        joint.records[at][0].record(0, Fate::Needed(0), 1_532.0, 1.0);
+    };
+    (0..8).for_each(|_| learn(&mut joint, here + 1));
+    let nearby = joint.records[here + 1][0].known();
+    // A decibel halves their weight, and so do eight frames of the own signal.
+    assert!((joint.around(0).known() - nearby / 2.0).abs() < 1e-9);
+    (0..9).for_each(|_| learn(&mut joint, here));
+    let own = joint.records[here][0].known();
+    let expected = own + nearby / 2.0 / (1.0 + own / record::HALF_WEIGHT_FRAMES);
+    assert!((joint.around(0).known() - expected).abs() < 1e-9);
+}
+
+#[test]
+fn a_trial_that_is_not_answered_costs_its_air_time() {
+    let mut joint = joint(CODED);
+    let choice = RateChoice { rate: PhyRate::Ofdm54, code: CODED };
+    joint.is_trial = true;
+    let seconds = joint.seconds(joint.setup.rates.len() - 1, CODED, 1_532);
+    let before = joint.credit;
+    let collides = Probability::ZERO;
+    joint.on_outcome(&AttemptOutcome {
+        choice,
+        len: 1_532,
+        arrived: false,
+        report: None,
+        collides,
+    });
+    let spent = before - joint.credit;
+    assert!((spent - seconds).abs() < 1e-9, "{spent} of {seconds}");
+}
