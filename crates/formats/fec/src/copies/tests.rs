@@ -13,6 +13,31 @@ fn the_newest_copy_is_taken_out_first_with_how_sure_its_bytes_are() {
     assert!(copies.is_empty());
 }
 
+/// A check that is a sum over the bits, as a CRC is.
+fn check(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(7, |sum, byte| sum.rotate_left(5) ^ u32::from(*byte))
+}
+
+#[test]
+fn two_copies_that_are_damaged_at_different_places_make_the_right_bytes() {
+    let right: Vec<u8> = (0..200).collect();
+    let wrong = |bytes: &[u8]| check(bytes) ^ check(&right);
+    let damaged = |errors: &[(usize, u8)]| {
+        let mut bytes = right.clone();
+        errors.iter().for_each(|(at, error)| bytes[*at] ^= error);
+        bytes
+    };
+    let new = damaged(&[(10, 1), (150, 6)]);
+    let mut copies = Copies::default();
+    assert_eq!(copies.combine(&new, 8, wrong), None, "no other copy is kept");
+    copies.keep(damaged(&[(90, 4)]));
+    assert!(!copies.is_empty());
+    assert_eq!(copies.combine(&new, 8, wrong), Some(right.clone()));
+    // Of a place at which both are damaged neither has the right byte.
+    let same_place = damaged(&[(10, 1), (90, 3)]);
+    assert_eq!(copies.combine(&same_place, 8, wrong), None);
+}
+
 proptest! {
     #[test]
     fn most_is_the_majority_of_each_bit(words in prop::collection::vec(any::<u64>(), 1..=15)) {
