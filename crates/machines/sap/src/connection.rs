@@ -18,11 +18,11 @@ use crate::error::CloseReason;
 use crate::event::{SapEvent, Undelivered};
 use crate::handshake::Initiator;
 use crate::message::{Integrity, MessageKind, Received};
-use crate::news::{Name, News};
 use crate::numbers::Numbers;
 use crate::order::Order;
-use crate::path::{PathSize, stated_largest};
+use crate::path_mtu::{PathMtu, stated_largest};
 use crate::path_state::PathState;
+use crate::received_messages::{MessageId, ReceivedMessages};
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
 
@@ -103,9 +103,9 @@ struct Inbox {
     /// The number of approximate messages that have arrived, whole or in part.
     approximates: u32,
     /// The lengths of the latest approximate messages.
-    lengths: VecDeque<(Name, usize)>,
+    lengths: VecDeque<(MessageId, usize)>,
     /// The approximate messages that have arrived, to detect retransmitted copies.
-    news: News,
+    received: ReceivedMessages,
     /// The bytes charged for the messages in this inbox.
     bytes: usize,
     /// The limit of `bytes`, and the memory that all connections have left.
@@ -308,7 +308,7 @@ impl Connection {
         self.peer_id = peer.id;
         self.takes_parts = peer.features & features::PARTS != 0;
         let most = self.config.max_datagram.min(usize::from(peer.max_datagram));
-        self.path.mtu = PathSize::new(self.peer.ip(), self.config.base_datagram, most);
+        self.path.mtu = PathMtu::new(self.peer.ip(), self.config.base_datagram, most);
         if self.config.path_discovery {
             self.path.mtu.search(now);
         }
@@ -564,7 +564,7 @@ impl Connection {
     fn tables(&self) -> usize {
         let streams = self.inbox.orders.len() + self.outbox.numbers.len();
         let lengths = self.inbox.lengths.len() + self.inbox.partial.given_up();
-        let messages = streams * STREAM + lengths * LENGTH + self.inbox.news.charge();
+        let messages = streams * STREAM + lengths * LENGTH + self.inbox.received.charge();
         messages + self.seen.charge() + self.sent.charge()
     }
 

@@ -9,7 +9,7 @@ use crate::collisions::Collisions;
 use crate::config::SapConfig;
 use crate::congestion::Congestion;
 use crate::pacer::Pacer;
-use crate::path::PathSize;
+use crate::path_mtu::PathMtu;
 use crate::reordering::Reordering;
 use crate::rtt::Rtt;
 use crate::timeouts::Timeouts;
@@ -18,7 +18,7 @@ use crate::trust::Trust;
 /// The estimates of one path, and the state of the mechanisms that depend on them.
 #[derive(Debug)]
 pub(crate) struct PathState {
-    pub(crate) mtu: PathSize,
+    pub(crate) mtu: PathMtu,
     /// The duration of the handshake, from its first packet to the answer.
     pub(crate) handshake: Option<Duration>,
     pub(crate) rtt: Rtt,
@@ -36,13 +36,13 @@ pub(crate) struct PathState {
 impl PathState {
     /// Creates the state of an unknown path to `peer`.
     pub(crate) fn new(peer: IpAddr, config: &SapConfig) -> Self {
-        let mtu = PathSize::new(peer, config.base_datagram, config.max_datagram);
+        let mtu = PathMtu::new(peer, config.base_datagram, config.max_datagram);
         Self::with_mtu(mtu, config.base_datagram, config)
     }
 
     /// Creates the state of a path of which only the path MTU is known; `size` is that of the first
     /// datagrams.
-    fn with_mtu(mtu: PathSize, size: usize, config: &SapConfig) -> Self {
+    fn with_mtu(mtu: PathMtu, size: usize, config: &SapConfig) -> Self {
         Self {
             mtu,
             handshake: None,

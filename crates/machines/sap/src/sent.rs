@@ -35,7 +35,7 @@ pub(crate) enum Load {
     /// A keepalive probe.
     Probe,
     /// A path MTU probe of this datagram size, whose loss is no sign of congestion.
-    Trial(usize),
+    MtuProbe(usize),
 }
 
 /// A packet in flight.

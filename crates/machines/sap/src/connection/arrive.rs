@@ -16,9 +16,9 @@ use crate::encode::decode;
 use crate::error::CloseReason;
 use crate::event::{Dropped, SapEvent};
 use crate::message::MessageKind;
-use crate::news::Name;
 use crate::order::{Order, Placed};
-use crate::path::check_largest;
+use crate::path_mtu::check_largest;
+use crate::received_messages::MessageId;
 use crate::sent::{Load, Outcome, SentPacket};
 
 /// The maximum number of approximate packets between two reports to the sender.
@@ -256,7 +256,7 @@ impl Connection {
         let is_again = packet.header.flags & flags::AGAIN != 0;
         if received.kind == MessageKind::Approximate
             && part.is_none()
-            && !self.inbox.news.is_new(name, is_again)
+            && !self.inbox.received.is_new(name, is_again)
         {
             return Err(Dropped::Duplicate);
         }
@@ -272,7 +272,7 @@ impl Connection {
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
             (kind, _) => {
                 if kind == MessageKind::Approximate {
-                    self.inbox.news.note(name, is_again);
+                    self.inbox.received.note(name, is_again);
                 }
                 self.deliver(received);
                 Ok(())
@@ -296,7 +296,7 @@ impl Connection {
     /// says whether the receive buffer has room for it.
     pub(super) fn place_precise(
         &mut self,
-        (stream, number): Name,
+        (stream, number): MessageId,
         data: Bytes,
         room: bool,
     ) -> Result<(), Dropped> {
@@ -406,7 +406,7 @@ impl Connection {
         for packet in outcome.damaged {
             self.path.mtu.on_arrival(now, packet.size);
             match packet.load {
-                Load::Trial(_) => self.handle_arrival(now, packet),
+                Load::MtuProbe(_) => self.handle_arrival(now, packet),
                 _ => self.queue_again(now, packet),
             }
         }
@@ -433,7 +433,7 @@ impl Connection {
 
     /// Handles the acknowledgement of a packet that was declared lost: the loss was spurious.
     fn handle_late(&mut self, now: Instant, packet: SentPacket) {
-        if !matches!(packet.load, Load::Trial(_)) {
+        if !matches!(packet.load, Load::MtuProbe(_)) {
             self.path.collisions.on_late(packet.is_behind);
             self.path.congestion.on_late(packet.number, self.is_exact(&packet));
         }
@@ -453,7 +453,7 @@ impl Connection {
                 }
                 self.note_progress(now);
             }
-            Load::Request(_) | Load::Fin | Load::Trial(_) => self.handle_arrival(now, packet),
+            Load::Request(_) | Load::Fin | Load::MtuProbe(_) => self.handle_arrival(now, packet),
             Load::Repeatable(_) => self.note_progress(now),
             Load::Approximate { .. } | Load::Probe => {}
         }
@@ -505,8 +505,8 @@ impl Connection {
             }
             Load::Request(name) => drop(self.outbox.requests.remove(&name)),
             Load::Fin => self.sending = FinState::Acknowledged,
-            Load::Trial(size) => {
-                if self.path.mtu.arrived(now, size) {
+            Load::MtuProbe(size) => {
+                if self.path.mtu.on_probe_arrival(now, size) {
                     self.path.congestion.set_size(self.path.size());
                     self.refit();
                     self.events.push_back(SapEvent::PathSize);
@@ -549,7 +549,7 @@ impl Connection {
     /// Shrinks the window after the loss of `packet` if it may be due to congestion.
     fn note_loss(&mut self, now: Instant, packet: &SentPacket, in_flight: usize) {
         let collided = self.path.collisions.on_loss(packet.is_behind);
-        if collided || matches!(packet.load, Load::Trial(_)) {
+        if collided || matches!(packet.load, Load::MtuProbe(_)) {
             return;
         }
         self.path.trust.on_loss();
@@ -572,7 +572,7 @@ impl Connection {
             Load::Fin if self.sending == FinState::Sent => self.sending = FinState::Pending,
             Load::Probe if self.sent.is_empty() => self.probe_due = true,
             Load::Repeatable(name) => self.repeat(now, name),
-            Load::Approximate { .. } | Load::Fin | Load::Probe | Load::Trial(_) => {}
+            Load::Approximate { .. } | Load::Fin | Load::Probe | Load::MtuProbe(_) => {}
         }
     }
 }

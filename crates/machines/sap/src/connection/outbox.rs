@@ -13,7 +13,7 @@ use crate::budget::weight;
 use crate::encode::{Again, Encoded, Origin, encode, encode_parts, overhead, recut};
 use crate::error::SapSendError;
 use crate::message::{Message, Mode};
-use crate::news::Name;
+use crate::received_messages::MessageId;
 use crate::ring::Ring;
 
 /// Messages to send or to retransmit.
@@ -51,7 +51,7 @@ pub(super) struct Outbox {
     pub(super) requests: BTreeMap<u64, SapRepair>,
     pub(super) requests_due: VecDeque<u64>,
     /// Ranges to request once the length of their message is known.
-    pub(super) unsized_repairs: BTreeMap<Name, Vec<Range<usize>>>,
+    pub(super) unsized_repairs: BTreeMap<MessageId, Vec<Range<usize>>>,
     /// The next key.
     pub(super) name: u64,
     /// The bytes of all queued messages, and the limit of the send buffer.

@@ -9,10 +9,10 @@ use super::Connection;
 use crate::budget::{BEGUN, weight};
 use crate::event::Dropped;
 use crate::message::{MessageKind, Received};
-use crate::news::{Known, Name};
 use crate::order::Placed;
 use crate::parts::{Assembly, Rhythm};
 use crate::pieces::{Pieces, is_within};
+use crate::received_messages::{Known, MessageId};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
@@ -24,14 +24,14 @@ pub(super) const LONGEST: usize = 1 << 20;
 /// The messages of which parts have arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partial {
-    precise: BTreeMap<Name, Pieces>,
-    approximate: BTreeMap<Name, Assembly>,
+    precise: BTreeMap<MessageId, Pieces>,
+    approximate: BTreeMap<MessageId, Assembly>,
     /// The one precise message whose parts are accepted beyond a full buffer: until it is complete,
     /// nothing can be read.
-    favoured: Option<Name>,
+    favoured: Option<MessageId>,
     /// Approximate messages that were delivered although parts were missing, and when their last
     /// part had arrived.
-    given_up: VecDeque<(Name, Instant)>,
+    given_up: VecDeque<(MessageId, Instant)>,
     rhythm: Rhythm,
     /// The number of parts of messages of which too little arrived.
     pub(super) dropped: u64,
@@ -123,7 +123,7 @@ impl Connection {
         }
         let begun = partial.approximate.get(&name);
         // A message that was delivered, or may have been, is not reassembled again.
-        if begun.is_none() && self.inbox.news.known(name) != Known::New {
+        if begun.is_none() && self.inbox.received.known(name) != Known::New {
             return Err(Dropped::Duplicate);
         }
         self.admit(begun.map(|it| it.admits(part, len)), part, &received)?;
@@ -164,11 +164,11 @@ impl Connection {
     }
 
     /// Delivers an approximate message as far as it has arrived.
-    fn deliver_assembly(&mut self, name: Name) {
+    fn deliver_assembly(&mut self, name: MessageId) {
         let partial = &mut self.inbox.partial;
         let Some(assembly) = partial.approximate.remove(&name) else { return };
         let most_missing = self.config.most_missing;
-        self.inbox.news.note(name, assembly.repeats);
+        self.inbox.received.note(name, assembly.repeats);
         self.inbox.bytes -= assembly.charge(None, most_missing);
         if !assembly.is_complete() {
             if partial.given_up.len() == WAITING {
@@ -209,7 +209,7 @@ impl Connection {
         let partial = &self.inbox.partial;
         let is_due = |it: &Assembly| now.is_none_or(|now| it.at + patience <= now);
         let due = partial.approximate.iter().filter(|(_, assembly)| is_due(assembly));
-        let due: Vec<Name> = due.map(|(name, _)| *name).collect();
+        let due: Vec<MessageId> = due.map(|(name, _)| *name).collect();
         due.into_iter().for_each(|name| self.deliver_assembly(name));
     }
 }

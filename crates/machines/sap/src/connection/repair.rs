@@ -12,7 +12,7 @@ use super::reassemble::LONGEST;
 use crate::budget::weight;
 use crate::encode::{Encoded, Origin, encode_repair, recut, spans};
 use crate::error::SapSendError;
-use crate::news::Name;
+use crate::received_messages::MessageId;
 
 /// The limit on the repair of a message, as a multiple of its length. Each requested range counts
 /// 64 bytes more than its length.
@@ -49,7 +49,7 @@ impl Connection {
     }
 
     /// Sends the postponed requests for a message whose length is known now.
-    pub(super) fn continue_repair(&mut self, name: Name, len: usize) {
+    pub(super) fn continue_repair(&mut self, name: MessageId, len: usize) {
         let Some(ranges) = self.outbox.unsized_repairs.remove(&name) else { return };
         let groups = self.grouped(&ranges, len);
         groups.into_iter().for_each(|group| self.request(name, &group, false));
@@ -57,7 +57,7 @@ impl Connection {
 
     /// Requests ranges whose bytes fit into a datagram; the answer tells the length of the message
     /// if it is a part.
-    fn request(&mut self, (stream, number): Name, group: &[Range<usize>], as_part: bool) {
+    fn request(&mut self, (stream, number): MessageId, group: &[Range<usize>], as_part: bool) {
         let base = group.first().map_or(0, |range| range.start);
         let far = group.iter().any(|range| range.end > usize::from(u16::MAX));
         let part = (far || as_part).then_some(Part { offset: base as u32, total: 0 });

@@ -159,7 +159,7 @@ impl Connection {
 
     /// Reports the size of a lost packet to path MTU discovery.
     pub(super) fn note_size(&mut self, now: Instant, packet: &SentPacket) {
-        if !matches!(packet.load, Load::Trial(_)) {
+        if !matches!(packet.load, Load::MtuProbe(_)) {
             self.path.mtu.on_loss(now, packet.size, self.timeout());
         }
     }
@@ -171,7 +171,7 @@ impl Connection {
         let size = self.path.size();
         // All precise messages are segmented again, in their order.
         let is_cut = |it: &SentPacket| {
-            it.size > size || matches!(it.load, Load::Precise(_) | Load::Trial(_))
+            it.size > size || matches!(it.load, Load::Precise(_) | Load::MtuProbe(_))
         };
         let lost = self.sent.give_up_if(is_cut);
         lost.into_iter().for_each(|packet| self.queue_again(now, packet));

@@ -203,10 +203,10 @@ impl Connection {
             let body = Body::control(Bytes::new());
             return Some(self.datagram(now, SapKind::Probe, body, Some(Load::Probe)));
         }
-        let size = self.path.mtu.try_now(now, self.timeout())?;
+        let size = self.path.mtu.poll_probe(now, self.timeout())?;
         let zeros = Bytes::from(vec![0; (size - self.datagram_overhead).min(MOST_PADDING)]);
         let body = Body { exact: [Bytes::new(), zeros], rest: Bytes::new(), flags: 0 };
-        Some(self.datagram(now, SapKind::Probe, body, Some(Load::Trial(size))))
+        Some(self.datagram(now, SapKind::Probe, body, Some(Load::MtuProbe(size))))
     }
 
     /// Notes that the interface does not carry `size`; returns whether the path's size or the

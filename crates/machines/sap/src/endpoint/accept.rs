@@ -15,7 +15,7 @@ use crate::connection::{BASE, Connection, Introduction};
 use crate::datagram::{DatagramMeta, OutgoingDatagram};
 use crate::event::{Dropped, SapEvent};
 use crate::handshake;
-use crate::path::{check_largest, stated_largest};
+use crate::path_mtu::{check_largest, stated_largest};
 use crate::seal::Seal;
 
 /// The time for which a connection keeps its place although it is not accepted, or its peer does

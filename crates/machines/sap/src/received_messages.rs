@@ -8,7 +8,7 @@ use core::ops::Range;
 use windfall_base::RangeSet;
 
 /// A stream and the number of a message in it.
-pub(crate) type Name = (u16, u32);
+pub(crate) type MessageId = (u16, u32);
 
 /// The maximum number of remembered ranges of message numbers, over all streams of a connection.
 const RANGES: usize = 4096;
@@ -21,7 +21,7 @@ const FIRST: u64 = 1 << 32;
 
 /// The numbers of the messages that have arrived, by stream.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct ReceivedMessages {
     streams: BTreeMap<u16, Stream>,
     /// The ranges of all of them.
     ranges: usize,
@@ -56,10 +56,10 @@ pub(crate) enum Known {
     Forgotten,
 }
 
-impl News {
+impl ReceivedMessages {
     /// Returns whether a whole message is new. A forgotten message counts as new if its stream has
     /// no retransmissions.
-    pub(crate) fn is_new(&self, name: Name, is_again: bool) -> bool {
+    pub(crate) fn is_new(&self, name: MessageId, is_again: bool) -> bool {
         match self.known(name) {
             Known::New => true,
             Known::Arrived => false,
@@ -70,7 +70,7 @@ impl News {
     }
 
     /// Returns whether a message has arrived, as far as it is known.
-    pub(crate) fn known(&self, (stream, number): Name) -> Known {
+    pub(crate) fn known(&self, (stream, number): MessageId) -> Known {
         match self.streams.get(&stream) {
             Some(stream) => stream.known(stream.expand(number)),
             None if self.is_forgotten(stream) => Known::Forgotten,
@@ -83,7 +83,7 @@ impl News {
     }
 
     /// Records that a message has arrived, or that no more of its parts are accepted.
-    pub(crate) fn note(&mut self, (name, number): Name, is_again: bool) {
+    pub(crate) fn note(&mut self, (name, number): MessageId, is_again: bool) {
         let forgotten = self.is_forgotten(name);
         self.clock += 1;
         let stream = self.streams.entry(name).or_insert_with(|| {
@@ -152,39 +152,39 @@ mod tests {
     use super::*;
 
     /// Returns whether a message is delivered.
-    fn take(news: &mut News, name: Name, is_again: bool) -> bool {
-        let is_new = news.is_new(name, is_again);
-        news.note(name, is_again);
+    fn take(received: &mut ReceivedMessages, name: MessageId, is_again: bool) -> bool {
+        let is_new = received.is_new(name, is_again);
+        received.note(name, is_again);
         is_new
     }
 
     #[test]
     fn a_message_is_new_once() {
-        let mut news = News::default();
-        assert!(take(&mut news, (3, 5), false) && take(&mut news, (3, 7), false));
-        assert!(take(&mut news, (3, 6), true), "it was lost");
-        assert!(!take(&mut news, (3, 6), true) && !take(&mut news, (3, 5), true));
-        assert!(!take(&mut news, (3, 6), false), "its first copy was late, not lost");
-        assert!(!take(&mut news, (3, 5), false), "a number names one message");
+        let mut received = ReceivedMessages::default();
+        assert!(take(&mut received, (3, 5), false) && take(&mut received, (3, 7), false));
+        assert!(take(&mut received, (3, 6), true), "it was lost");
+        assert!(!take(&mut received, (3, 6), true) && !take(&mut received, (3, 5), true));
+        assert!(!take(&mut received, (3, 6), false), "its first copy was late, not lost");
+        assert!(!take(&mut received, (3, 5), false), "a number names one message");
         assert!(
-            take(&mut news, (3, 4), false) && take(&mut news, (3, 3), true),
+            take(&mut received, (3, 4), false) && take(&mut received, (3, 3), true),
             "before the first"
         );
-        assert!(take(&mut news, (4, 5), true), "another stream");
+        assert!(take(&mut received, (4, 5), true), "another stream");
     }
 
     #[test]
     fn the_memory_does_not_end_with_the_newest_of_many() {
-        let mut news = News::default();
+        let mut received = ReceivedMessages::default();
         let number = |index: u32| (7, index.wrapping_sub(50_000));
         for index in (0..100_000).filter(|index| index % 50 != 0) {
-            assert!(take(&mut news, number(index), false));
+            assert!(take(&mut received, number(index), false));
         }
         for index in 0..100_000 {
-            assert_eq!(take(&mut news, number(index), true), index % 50 == 0, "{index}");
+            assert_eq!(take(&mut received, number(index), true), index % 50 == 0, "{index}");
         }
         assert_eq!(
-            (news.ranges, news.charge()),
+            (received.ranges, received.charge()),
             (1, RANGE + STREAM),
             "what is whole takes no room"
         );
@@ -192,34 +192,34 @@ mod tests {
 
     #[test]
     fn what_is_older_than_the_memory_is_not_new_if_it_comes_again() {
-        let mut news = News::default();
+        let mut received = ReceivedMessages::default();
         for number in 0..=RANGES as u32 {
-            assert!(take(&mut news, (0, 2 * number), false));
+            assert!(take(&mut received, (0, 2 * number), false));
         }
-        assert_eq!((news.ranges, news.known((0, 0))), (RANGES, Known::Forgotten));
-        assert!(news.is_new((0, 0), false), "everything was sent once");
-        assert!(!take(&mut news, (0, 0), true));
-        assert!(!news.is_new((0, 0), false), "not any more");
-        assert!(take(&mut news, (0, 1), true) && !take(&mut news, (0, 2), true));
+        assert_eq!((received.ranges, received.known((0, 0))), (RANGES, Known::Forgotten));
+        assert!(received.is_new((0, 0), false), "everything was sent once");
+        assert!(!take(&mut received, (0, 0), true));
+        assert!(!received.is_new((0, 0), false), "not any more");
+        assert!(take(&mut received, (0, 1), true) && !take(&mut received, (0, 2), true));
     }
 
     #[test]
     fn what_is_remembered_of_all_streams_is_limited() {
-        let mut news = News::default();
+        let mut received = ReceivedMessages::default();
         for stream in 0..5_000 {
-            assert!(take(&mut news, (stream, 4), false));
+            assert!(take(&mut received, (stream, 4), false));
         }
-        assert_eq!((news.ranges, news.streams.len()), (RANGES, RANGES));
-        assert_eq!(news.charge(), RANGES * (RANGE + STREAM));
-        assert!(!news.is_new((100, 4), true), "its stream was forgotten");
-        assert!(!news.is_new((4_999, 4), true) && news.is_new((4_999, 3), true));
-        assert!(take(&mut news, (100, 6), false) && !news.is_new((100, 5), true));
+        assert_eq!((received.ranges, received.streams.len()), (RANGES, RANGES));
+        assert_eq!(received.charge(), RANGES * (RANGE + STREAM));
+        assert!(!received.is_new((100, 4), true), "its stream was forgotten");
+        assert!(!received.is_new((4_999, 4), true) && received.is_new((4_999, 3), true));
+        assert!(take(&mut received, (100, 6), false) && !received.is_new((100, 5), true));
         // A stream with many ranges gives way before others do.
-        let mut news = News::default();
+        let mut received = ReceivedMessages::default();
         for number in 0..5_000 {
-            take(&mut news, (1, 2 * number), false);
+            take(&mut received, (1, 2 * number), false);
         }
-        take(&mut news, (2, 0), false);
-        assert_eq!((news.ranges, news.known((2, 0))), (RANGES, Known::Arrived));
+        take(&mut received, (2, 0), false);
+        assert_eq!((received.ranges, received.known((2, 0))), (RANGES, Known::Arrived));
     }
 }

@@ -11,101 +11,105 @@ use crate::event::Dropped;
 const STEPS: [usize; 10] = [752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
 /// The size inside UDP for an IPv4 path that does not carry the base size: every host accepts 576
 /// bytes (RFC 1122, section 3.3.2). RFC 8899 calls it MIN_PLPMTU.
-const LEAST_V4: usize = 548;
+const MIN_PLPMTU_V4: usize = 548;
 /// The size that is probed first. An interface with a smaller MTU rejects the probe at once, so a
 /// smaller first size would save no time.
-const FIRST: usize = 2240;
+const FIRST_PROBE: usize = 2240;
 /// The bytes by which the IPv4 header is shorter than that of IPv6. Datagrams over IPv4 may be
 /// longer by as much.
-const SHORTER_V4: usize = 20;
+const V4_GAIN: usize = 20;
 /// The number of probes of one size before it counts as too large (MAX_PROBES of RFC 8899).
-const TRIALS: u8 = 3;
+const MAX_PROBES: u8 = 3;
 /// The minimum interval between probes of one size.
-const BETWEEN: Duration = Duration::from_millis(100);
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The least time to wait for the answer to a probe. A probe takes the medium for longer than the
 /// short datagrams that measure the round trip, and may queue after the peer's.
 const ANSWER: Duration = Duration::from_millis(10);
 /// The time after which a search that has ended begins again, since the path may have changed
 /// (RFC 8899, section 5.1.1, PMTU_RAISE_TIMER).
-const RAISE: Duration = Duration::from_secs(600);
+const PMTU_RAISE_TIMER: Duration = Duration::from_secs(600);
 /// The number of lost datagrams from which on a black hole is suspected, if shorter datagrams
 /// arrive and none as long does.
-const LOSSES: usize = 3;
+const BLACK_HOLE_LOSSES: usize = 3;
 
 /// Checks the largest datagram that a peer accepts, as its ping or accept states it. It must not be
 /// below the size that every path carries.
 pub(crate) fn check_largest(stated: u16) -> Result<(), Dropped> {
-    if usize::from(stated) < LEAST_V4 { Err(Dropped::Malformed) } else { Ok(()) }
+    if usize::from(stated) < MIN_PLPMTU_V4 { Err(Dropped::Malformed) } else { Ok(()) }
 }
 
 /// Returns the largest datagram that this end states to accept, if it sends none above `most`. The
 /// value is never below the minimum, which every host accepts, in fragments if necessary.
 pub(crate) fn stated_largest(most: usize) -> u16 {
-    u16::try_from(most.max(LEAST_V4)).unwrap_or(u16::MAX)
+    u16::try_from(most.max(MIN_PLPMTU_V4)).unwrap_or(u16::MAX)
 }
 
 /// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PathSize {
-    base: usize,
+pub(crate) struct PathMtu {
+    /// The size of the start (BASE_PLPMTU).
+    base_plpmtu: usize,
     /// The size to use if the path does not carry the base size (MIN_PLPMTU of RFC 8899).
-    least: usize,
+    min_plpmtu: usize,
     /// The size of the longest datagram that has arrived since the size was last reduced.
-    carried: usize,
-    now: usize,
-    most: usize,
+    longest_arrived: usize,
+    /// The size in use (PLPMTU).
+    plpmtu: usize,
+    /// The largest size that either end permits (MAX_PLPMTU).
+    max_plpmtu: usize,
     /// Added to each of the common sizes.
-    more: usize,
+    v4_gain: usize,
     /// The smallest size whose probes were lost.
-    failed: usize,
-    trials: u8,
+    too_long: usize,
+    /// The number of probes of one size that are unanswered (PROBE_COUNT).
+    probe_count: u8,
     /// The time of the next probe; `None` while no search is active.
-    due: Option<Instant>,
+    probe_at: Option<Instant>,
     /// The time of the last probe.
-    asked: Instant,
+    probed_at: Instant,
     /// The time at which a search that has ended begins again.
-    raise: Option<Instant>,
+    raise_at: Option<Instant>,
     /// The sizes of lost datagrams, each until a datagram as long arrives; 0 marks a free slot.
-    lost: [usize; LOSSES],
+    lost_sizes: [usize; BLACK_HOLE_LOSSES],
     /// A datagram shorter than the lost ones has arrived since.
-    passes: bool,
+    shorter_arrives: bool,
     /// The size at which a black hole is suspected: its probes decide whether the path MTU has
     /// shrunk.
-    doubted: Option<usize>,
+    suspected: Option<usize>,
 }
 
-impl PathSize {
+impl PathMtu {
     /// Creates a path to `peer` that carries `base` and may carry up to `most`.
     pub(crate) fn new(peer: IpAddr, base: usize, most: usize) -> Self {
         let is_v4 = peer.to_canonical().is_ipv4();
-        let now = base.min(most);
+        let plpmtu = base.min(most);
         Self {
-            base,
-            least: if is_v4 { LEAST_V4.min(now) } else { now },
-            carried: 0,
-            now,
-            most,
-            more: if is_v4 { SHORTER_V4 } else { 0 },
-            failed: usize::MAX,
-            trials: 0,
-            due: None,
-            asked: Instant::START,
-            raise: None,
-            lost: [0; LOSSES],
-            passes: false,
-            doubted: None,
+            base_plpmtu: base,
+            min_plpmtu: if is_v4 { MIN_PLPMTU_V4.min(plpmtu) } else { plpmtu },
+            longest_arrived: 0,
+            plpmtu,
+            max_plpmtu: most,
+            v4_gain: if is_v4 { V4_GAIN } else { 0 },
+            too_long: usize::MAX,
+            probe_count: 0,
+            probe_at: None,
+            probed_at: Instant::START,
+            raise_at: None,
+            lost_sizes: [0; BLACK_HOLE_LOSSES],
+            shorter_arrives: false,
+            suspected: None,
         }
     }
 
     /// Returns the largest size that is known to arrive.
     pub(crate) fn size(&self) -> usize {
-        self.now
+        self.plpmtu
     }
 
     /// Restarts on another path, to `peer`, with a search if there was one.
     pub(crate) fn restart(&mut self, now: Instant, peer: IpAddr, searches: bool) {
-        *self = Self::new(peer, self.base, self.most);
+        *self = Self::new(peer, self.base_plpmtu, self.max_plpmtu);
         if searches {
             self.search(now);
         }
@@ -118,62 +122,62 @@ impl PathSize {
 
     /// Schedules the next probe of the search at `at`, or the next search if no size is left.
     fn search_at(&mut self, now: Instant, at: Instant) {
-        self.due = self.candidate().map(|_| at);
-        let is_over = self.due.is_none() && self.now < self.most;
-        self.raise = is_over.then(|| self.raise.unwrap_or(now + RAISE));
+        self.probe_at = self.next_size().map(|_| at);
+        let is_over = self.probe_at.is_none() && self.plpmtu < self.max_plpmtu;
+        self.raise_at = is_over.then(|| self.raise_at.unwrap_or(now + PMTU_RAISE_TIMER));
     }
 
     /// Returns the time from which on the size is unlikely to grow: an answer to the last probe
     /// would have arrived. `None` before that probe.
     pub(crate) fn settles_at(&self, round_trip: Duration) -> Option<Instant> {
-        match (self.due, self.trials) {
+        match (self.probe_at, self.probe_count) {
             (None, _) => Some(Instant::START),
             (Some(_), 0) => None,
-            (Some(_), _) => Some(self.asked + (round_trip * 2).max(ANSWER)),
+            (Some(_), _) => Some(self.probed_at + (round_trip * 2).max(ANSWER)),
         }
     }
 
     /// Returns the time of the next probe, or the deadline of probes of a doubtful size.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.due.or(self.raise)
+        self.probe_at.or(self.raise_at)
     }
 
     /// Returns the size of the probe to send now, if one is due.
-    pub(crate) fn try_now(&mut self, now: Instant, wait: Duration) -> Option<usize> {
+    pub(crate) fn poll_probe(&mut self, now: Instant, wait: Duration) -> Option<usize> {
         if self.due().is_none_or(|due| due > now) || self.has_shrunk(now) {
             return None;
         }
-        if self.due.is_none() {
+        if self.probe_at.is_none() {
             // A size that failed long ago may pass now (RFC 8899, section 5.1.1: PMTU_RAISE_TIMER).
-            self.raise = None;
-            self.failed = usize::MAX;
+            self.raise_at = None;
+            self.too_long = usize::MAX;
         }
-        let next = now + wait.max(BETWEEN);
-        let mut size = self.doubted;
+        let next = now + wait.max(PROBE_INTERVAL);
+        let mut size = self.suspected;
         if size.is_some() {
-            self.due = Some(next);
+            self.probe_at = Some(next);
         } else {
-            if self.trials == TRIALS
-                && let Some(failed) = self.candidate()
+            if self.probe_count == MAX_PROBES
+                && let Some(failed) = self.next_size()
             {
-                self.fail(failed);
+                self.exclude(failed);
             }
-            size = self.candidate();
+            size = self.next_size();
             self.search_at(now, next);
         }
         if size.is_some() {
-            self.trials += 1;
-            self.asked = now;
+            self.probe_count += 1;
+            self.probed_at = now;
         }
         size
     }
 
     /// Raises the size after a probe of `size` was acknowledged; returns whether it has grown.
-    pub(crate) fn arrived(&mut self, now: Instant, size: usize) -> bool {
-        let is_larger = size > self.now;
+    pub(crate) fn on_probe_arrival(&mut self, now: Instant, size: usize) -> bool {
+        let is_larger = size > self.plpmtu;
         if is_larger {
-            self.now = size;
-            self.trials = 0;
+            self.plpmtu = size;
+            self.probe_count = 0;
             self.search(now);
         }
         is_larger
@@ -181,12 +185,12 @@ impl PathSize {
 
     /// Notes that a datagram of `size` bytes has arrived.
     pub(crate) fn on_arrival(&mut self, now: Instant, size: usize) {
-        self.carried = self.carried.max(size);
-        self.lost.iter_mut().filter(|lost| **lost <= size).for_each(|lost| *lost = 0);
-        self.passes = self.lost != [0; LOSSES];
-        if self.doubted.is_some_and(|doubted| doubted <= size) {
-            self.doubted = None;
-            self.trials = 0;
+        self.longest_arrived = self.longest_arrived.max(size);
+        self.lost_sizes.iter_mut().filter(|lost| **lost <= size).for_each(|lost| *lost = 0);
+        self.shorter_arrives = self.lost_sizes != [0; BLACK_HOLE_LOSSES];
+        if self.suspected.is_some_and(|doubted| doubted <= size) {
+            self.suspected = None;
+            self.probe_count = 0;
             self.search(now);
         }
     }
@@ -195,78 +199,81 @@ impl PathSize {
     /// shorter ones arrive, a black hole is suspected. Probes decide whether the path MTU has
     /// shrunk, the first of them after `wait` (RFC 8899, section 4.3).
     pub(crate) fn on_loss(&mut self, now: Instant, size: usize, wait: Duration) {
-        if size <= self.least {
+        if size <= self.min_plpmtu {
             return;
         }
-        if let Some(free) = self.lost.iter_mut().find(|lost| **lost == 0) {
+        if let Some(free) = self.lost_sizes.iter_mut().find(|lost| **lost == 0) {
             *free = size;
         }
-        let least = self.lost.into_iter().min().filter(|least| *least > 0 && self.passes);
-        if self.doubted.is_none() && least.is_some() {
-            self.doubted = least;
-            self.trials = 0;
-            self.due = Some(now + wait.max(BETWEEN));
+        let least =
+            self.lost_sizes.into_iter().min().filter(|least| *least > 0 && self.shorter_arrives);
+        if self.suspected.is_none() && least.is_some() {
+            self.suspected = least;
+            self.probe_count = 0;
+            self.probe_at = Some(now + wait.max(PROBE_INTERVAL));
         }
     }
 
     /// Returns whether all probes of a suspected size were lost: the path MTU must be reduced.
     pub(crate) fn has_shrunk(&self, now: Instant) -> bool {
-        self.doubted.is_some() && self.trials == TRIALS && self.due.is_some_and(|due| due <= now)
+        self.suspected.is_some()
+            && self.probe_count == MAX_PROBES
+            && self.probe_at.is_some_and(|due| due <= now)
     }
 
     /// Excludes `size`, which exceeds the MTU of the interface, from the search; returns whether
     /// anything changes. If datagrams as long as `size` are in use, the path MTU has shrunk.
     pub(crate) fn refuse(&mut self, size: usize) -> bool {
-        if size <= self.now && size > self.least {
-            self.doubted = Some(size);
-            self.trials = TRIALS;
-            self.due = Some(self.asked);
+        if size <= self.plpmtu && size > self.min_plpmtu {
+            self.suspected = Some(size);
+            self.probe_count = MAX_PROBES;
+            self.probe_at = Some(self.probed_at);
             return true;
         }
-        if size <= self.now || self.due.is_none() {
+        if size <= self.plpmtu || self.probe_at.is_none() {
             return false;
         }
-        self.fail(size);
-        self.search_at(self.asked, self.asked);
+        self.exclude(size);
+        self.search_at(self.probed_at, self.probed_at);
         true
     }
 
     /// Excludes `size` and larger sizes from the search.
-    fn fail(&mut self, size: usize) {
-        self.failed = self.failed.min(size);
-        self.trials = 0;
+    fn exclude(&mut self, size: usize) {
+        self.too_long = self.too_long.min(size);
+        self.probe_count = 0;
     }
 
     /// Returns to the base size, since the path may have changed, or to the least one if nothing as
     /// long as the base size has arrived. If the path has shrunk, a search for a shorter size
     /// begins at once; otherwise a search begins after ten minutes.
     pub(crate) fn fall_back(&mut self, now: Instant) {
-        let failed = self.doubted.filter(|_| self.has_shrunk(now));
-        let base = self.base.min(self.most);
-        let carries_base = self.now > base || self.carried > self.least;
+        let failed = self.suspected.filter(|_| self.has_shrunk(now));
+        let base = self.base_plpmtu.min(self.max_plpmtu);
+        let carries_base = self.plpmtu > base || self.longest_arrived > self.min_plpmtu;
         if carries_base && failed.is_none_or(|failed| failed > base) {
-            self.now = base;
-            self.failed = failed.unwrap_or(base);
+            self.plpmtu = base;
+            self.too_long = failed.unwrap_or(base);
         } else {
             // A path that was dead for a while may carry more.
-            self.failed = failed.unwrap_or(usize::MAX);
-            self.now = self.least;
+            self.too_long = failed.unwrap_or(usize::MAX);
+            self.plpmtu = self.min_plpmtu;
         }
-        self.carried = 0;
-        self.trials = 0;
-        self.lost = [0; LOSSES];
-        self.passes = false;
-        self.raise = None;
-        self.doubted = None;
+        self.longest_arrived = 0;
+        self.probe_count = 0;
+        self.lost_sizes = [0; BLACK_HOLE_LOSSES];
+        self.shorter_arrives = false;
+        self.raise_at = None;
+        self.suspected = None;
         self.search(now);
     }
 
-    /// Returns the next size to probe: the smallest one that is at least [`FIRST`], or else the
-    /// largest one below it.
-    fn candidate(&self) -> Option<usize> {
-        let first = FIRST + self.more;
-        let open = STEPS.map(|step| (step + self.more).min(self.most)).into_iter();
-        let mut open = open.filter(|size| (self.now + 1..self.failed).contains(size));
+    /// Returns the next size to probe: the smallest one that is at least [`FIRST_PROBE`], or else
+    /// the largest one below it.
+    fn next_size(&self) -> Option<usize> {
+        let first = FIRST_PROBE + self.v4_gain;
+        let open = STEPS.map(|step| (step + self.v4_gain).min(self.max_plpmtu)).into_iter();
+        let mut open = open.filter(|size| (self.plpmtu + 1..self.too_long).contains(size));
         let below = open.clone().rfind(|size| *size < first);
         open.find(|size| *size >= first).or(below)
     }
@@ -283,17 +290,17 @@ mod tests {
     /// Returns the size that the search finds on a path that carries `real`, and the number of
     /// probes.
     fn found(peer: IpAddr, real: usize, most: usize) -> (usize, usize) {
-        let mut path = PathSize::new(peer, 1232, most);
+        let mut path = PathMtu::new(peer, 1232, most);
         let mut now = Instant::START;
         let mut trials = 0;
         path.search(now);
-        while let Some(due) = path.due {
+        while let Some(due) = path.probe_at {
             now = now.max(due);
-            if let Some(size) = path.try_now(now, Duration::ZERO) {
+            if let Some(size) = path.poll_probe(now, Duration::ZERO) {
                 trials += 1;
                 assert!(size <= most);
                 if size <= real {
-                    path.arrived(now, size);
+                    path.on_probe_arrival(now, size);
                 }
             }
         }
@@ -302,21 +309,21 @@ mod tests {
 
     #[test]
     fn a_path_keeps_its_base_size_once_more_than_the_least_has_arrived() {
-        let mut path = PathSize::new(V4, 1232, 65_400);
-        path.on_arrival(Instant::START, LEAST_V4 + 1);
+        let mut path = PathMtu::new(V4, 1232, 65_400);
+        path.on_arrival(Instant::START, MIN_PLPMTU_V4 + 1);
         path.fall_back(Instant::START);
         assert_eq!(path.size(), 1232);
         // Nothing has arrived since, so the least size is left.
         path.fall_back(Instant::START);
-        assert_eq!(path.size(), LEAST_V4);
+        assert_eq!(path.size(), MIN_PLPMTU_V4);
     }
 
     #[test]
     fn a_path_that_shrank_falls_back_to_its_base_size_unless_that_failed() {
-        for (refused, size) in [(4052, 1232), (1232, LEAST_V4)] {
-            let mut path = PathSize::new(V4, 1232, 65_400);
+        for (refused, size) in [(4052, 1232), (1232, MIN_PLPMTU_V4)] {
+            let mut path = PathMtu::new(V4, 1232, 65_400);
             path.search(Instant::START);
-            path.arrived(Instant::START, 4052);
+            path.on_probe_arrival(Instant::START, 4052);
             assert!(path.refuse(refused));
             path.fall_back(Instant::START);
             assert_eq!(path.size(), size, "{refused} was refused");
@@ -327,66 +334,66 @@ mod tests {
     fn a_size_settles_when_an_answer_would_have_come() {
         let round = Duration::from_millis(5);
         let now = Instant::START + Duration::from_secs(1);
-        let mut path = PathSize::new(V6, 1232, 65_400);
+        let mut path = PathMtu::new(V6, 1232, 65_400);
         assert_eq!(path.settles_at(round), Some(Instant::START), "nothing is sought");
         path.search(now);
         assert_eq!(path.settles_at(round), None);
-        let size = path.try_now(now, Duration::ZERO).expect("a probe");
+        let size = path.poll_probe(now, Duration::ZERO).expect("a probe");
         assert_eq!(path.settles_at(round), Some(now + ANSWER));
         assert_eq!(path.settles_at(round * 10), Some(now + round * 20));
-        path.arrived(now, size);
+        path.on_probe_arrival(now, size);
         assert_eq!(path.settles_at(round), None, "the next size");
-        path.try_now(now, Duration::ZERO).expect("a probe");
+        path.poll_probe(now, Duration::ZERO).expect("a probe");
         assert!(path.refuse(4052) && !path.refuse(4052));
-        assert_eq!((path.size(), path.due), (size, None));
+        assert_eq!((path.size(), path.probe_at), (size, None));
         assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
     }
 
     #[test]
     fn another_path_begins_with_the_base_size_and_is_searched_if_asked() {
-        let mut path = PathSize::new(V6, 1232, 65_400);
+        let mut path = PathMtu::new(V6, 1232, 65_400);
         path.search(Instant::START);
-        path.arrived(Instant::START, 8924);
+        path.on_probe_arrival(Instant::START, 8924);
         path.refuse(16_356);
         let later = Instant::START + Duration::from_secs(1);
         path.restart(later, V4, false);
         assert_eq!((path.size(), path.due()), (1232, None));
         path.restart(later, V4, true);
         assert_eq!((path.size(), path.due()), (1232, Some(later)));
-        assert_eq!(path.try_now(later, Duration::ZERO), Some(2260), "of the other family");
+        assert_eq!(path.poll_probe(later, Duration::ZERO), Some(2260), "of the other family");
     }
 
     #[test]
     fn a_size_that_the_interface_refuses_is_followed_by_a_smaller_one_at_once() {
         // Of 1500 bytes the headers of UDP and UDP-Lite take 16.
         for (peer, most, expected) in [(V6, 1444, [2240, 1444]), (V4, 1464, [2260, 1464])] {
-            let mut path = PathSize::new(peer, 1232, 65_400);
+            let mut path = PathMtu::new(peer, 1232, 65_400);
             path.search(Instant::START);
             let mut sizes = Vec::new();
-            while let Some(size) = path.try_now(Instant::START, Duration::ZERO) {
+            while let Some(size) = path.poll_probe(Instant::START, Duration::ZERO) {
                 sizes.push(size);
                 if size > most {
-                    assert!(path.refuse(size) && path.due.is_some(), "smaller ones are left");
+                    assert!(path.refuse(size) && path.probe_at.is_some(), "smaller ones are left");
                 } else {
-                    path.arrived(Instant::START, size);
+                    path.on_probe_arrival(Instant::START, size);
                 }
             }
-            assert_eq!((sizes, path.due), (expected.to_vec(), None), "{peer}");
+            assert_eq!((sizes, path.probe_at), (expected.to_vec(), None), "{peer}");
         }
     }
 
     /// Answers the probes of a path that carries `real` until none is due before `end`; returns the
     /// number of probes.
-    fn answer(path: &mut PathSize, real: usize, end: Instant) -> usize {
+    fn answer(path: &mut PathMtu, real: usize, end: Instant) -> usize {
         let mut trials = 0;
         while let Some(due) = path.due().filter(|due| *due <= end) {
             if path.has_shrunk(due) {
                 path.fall_back(due);
             }
-            let Some(size) = path.try_now(due, Duration::ZERO) else { continue };
+            let Some(size) = path.poll_probe(due, Duration::ZERO) else { continue };
             trials += 1;
             if size <= real {
-                path.arrived(due, size);
+                path.on_probe_arrival(due, size);
                 path.on_arrival(due, size);
             }
         }
@@ -394,12 +401,12 @@ mod tests {
     }
 
     /// A path that carries 8924 bytes, whose search is over.
-    fn jumbo() -> (PathSize, Instant) {
-        let mut path = PathSize::new(V6, 1232, 65_400);
+    fn jumbo() -> (PathMtu, Instant) {
+        let mut path = PathMtu::new(V6, 1232, 65_400);
         path.search(Instant::START);
         let now = Instant::START + Duration::from_secs(5);
         answer(&mut path, 9000, now);
-        assert_eq!((path.size(), path.due), (8924, None));
+        assert_eq!((path.size(), path.probe_at), (8924, None));
         (path, now)
     }
 
@@ -407,10 +414,17 @@ mod tests {
     fn a_search_that_has_ended_begins_again_after_ten_minutes() {
         let (mut path, now) = jumbo();
         let raise = path.due().expect("the next search");
-        assert!(raise > now + RAISE - Duration::from_secs(5) && raise <= now + RAISE);
-        assert_eq!(answer(&mut path, 9000, raise + RAISE / 2), 3, "once, without success");
+        assert!(
+            raise > now + PMTU_RAISE_TIMER - Duration::from_secs(5)
+                && raise <= now + PMTU_RAISE_TIMER
+        );
+        assert_eq!(
+            answer(&mut path, 9000, raise + PMTU_RAISE_TIMER / 2),
+            3,
+            "once, without success"
+        );
         assert_eq!(path.size(), 8924);
-        answer(&mut path, 65_535, raise + RAISE * 2);
+        answer(&mut path, 65_535, raise + PMTU_RAISE_TIMER * 2);
         assert_eq!((path.size(), path.due()), (65_400, None), "no larger one is left");
     }
 
@@ -418,18 +432,18 @@ mod tests {
     fn a_path_that_carries_only_shorter_datagrams_has_shrunk() {
         let wait = Duration::from_millis(100);
         let (mut path, now) = jumbo();
-        for round in 0..LOSSES {
-            assert_eq!(path.due, None, "{round}");
+        for round in 0..BLACK_HOLE_LOSSES {
+            assert_eq!(path.probe_at, None, "{round}");
             path.on_loss(now, 8924, wait);
             path.on_arrival(now, 1300);
         }
         path.on_loss(now, 8924, wait);
         assert_eq!(path.due(), Some(now + wait));
         let trials = answer(&mut path, 1500, now + Duration::from_secs(9));
-        assert_eq!((path.size(), path.due), (1444, None));
+        assert_eq!((path.size(), path.probe_at), (1444, None));
         assert_eq!(trials, 3 + 3 + 1, "of 8924, 2240 and 1444");
         // Ten minutes later it is as wide as before.
-        answer(&mut path, 9000, now + RAISE * 2);
+        answer(&mut path, 9000, now + PMTU_RAISE_TIMER * 2);
         assert_eq!(path.size(), 8924);
     }
 
@@ -439,23 +453,23 @@ mod tests {
         let (mut path, now) = jumbo();
         // Nothing arrives.
         (0..9).for_each(|_| path.on_loss(now, 8924, wait));
-        assert_eq!(path.due, None);
+        assert_eq!(path.probe_at, None);
         // One as long arrives now and then, and short ones do not.
         for _ in 0..9 {
             path.on_arrival(now, 8924);
-            (0..LOSSES - 1).for_each(|_| path.on_loss(now, 8924, wait));
+            (0..BLACK_HOLE_LOSSES - 1).for_each(|_| path.on_loss(now, 8924, wait));
             path.on_loss(now, 1232, wait);
             path.on_arrival(now, 100);
         }
-        assert_eq!(path.due, None);
+        assert_eq!(path.probe_at, None);
         // A probe arrives, or what was sent before.
         for size in [4052, 8924] {
-            (0..=LOSSES).for_each(|_| path.on_loss(now, 4052, wait));
-            assert_eq!(path.due, Some(now + wait));
+            (0..=BLACK_HOLE_LOSSES).for_each(|_| path.on_loss(now, 4052, wait));
+            assert_eq!(path.probe_at, Some(now + wait));
             path.on_arrival(now, 4051);
-            assert_eq!(path.due, Some(now + wait));
+            assert_eq!(path.probe_at, Some(now + wait));
             path.on_arrival(now, size);
-            assert_eq!((path.size(), path.due), (8924, None));
+            assert_eq!((path.size(), path.probe_at), (8924, None));
             path.on_loss(now, 4052, wait);
             path.on_arrival(now, 100);
             path.on_arrival(now, 4052);
@@ -468,8 +482,8 @@ mod tests {
     fn after_silence_the_search_begins_again_in_ten_minutes() {
         let (mut path, now) = jumbo();
         path.fall_back(now);
-        assert_eq!((path.size(), path.due()), (1232, Some(now + RAISE)));
-        answer(&mut path, 9000, now + RAISE + Duration::from_secs(5));
+        assert_eq!((path.size(), path.due()), (1232, Some(now + PMTU_RAISE_TIMER)));
+        answer(&mut path, 9000, now + PMTU_RAISE_TIMER + Duration::from_secs(5));
         assert_eq!(path.size(), 8924);
     }
 
