@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// Returns whether a message is delivered.
-    fn take(received: &mut ReceivedMessages, name: MessageId, is_again: bool) -> bool {
+    fn deliver(received: &mut ReceivedMessages, name: MessageId, is_again: bool) -> bool {
         let is_new = received.is_new(name, is_again);
         received.note(name, is_again);
         is_new
@@ -161,16 +161,16 @@ mod tests {
     #[test]
     fn a_message_is_new_once() {
         let mut received = ReceivedMessages::default();
-        assert!(take(&mut received, (3, 5), false) && take(&mut received, (3, 7), false));
-        assert!(take(&mut received, (3, 6), true), "it was lost");
-        assert!(!take(&mut received, (3, 6), true) && !take(&mut received, (3, 5), true));
-        assert!(!take(&mut received, (3, 6), false), "its first copy was late, not lost");
-        assert!(!take(&mut received, (3, 5), false), "a number names one message");
+        assert!(deliver(&mut received, (3, 5), false) && deliver(&mut received, (3, 7), false));
+        assert!(deliver(&mut received, (3, 6), true), "it was lost");
+        assert!(!deliver(&mut received, (3, 6), true) && !deliver(&mut received, (3, 5), true));
+        assert!(!deliver(&mut received, (3, 6), false), "its first copy was late, not lost");
+        assert!(!deliver(&mut received, (3, 5), false), "a number names one message");
         assert!(
-            take(&mut received, (3, 4), false) && take(&mut received, (3, 3), true),
+            deliver(&mut received, (3, 4), false) && deliver(&mut received, (3, 3), true),
             "before the first"
         );
-        assert!(take(&mut received, (4, 5), true), "another stream");
+        assert!(deliver(&mut received, (4, 5), true), "another stream");
     }
 
     #[test]
@@ -178,10 +178,10 @@ mod tests {
         let mut received = ReceivedMessages::default();
         let number = |index: u32| (7, index.wrapping_sub(50_000));
         for index in (0..100_000).filter(|index| index % 50 != 0) {
-            assert!(take(&mut received, number(index), false));
+            assert!(deliver(&mut received, number(index), false));
         }
         for index in 0..100_000 {
-            assert_eq!(take(&mut received, number(index), true), index % 50 == 0, "{index}");
+            assert_eq!(deliver(&mut received, number(index), true), index % 50 == 0, "{index}");
         }
         assert_eq!(
             (received.ranges, received.charge()),
@@ -194,32 +194,32 @@ mod tests {
     fn what_is_older_than_the_memory_is_not_new_if_it_comes_again() {
         let mut received = ReceivedMessages::default();
         for number in 0..=RANGES as u32 {
-            assert!(take(&mut received, (0, 2 * number), false));
+            assert!(deliver(&mut received, (0, 2 * number), false));
         }
         assert_eq!((received.ranges, received.known((0, 0))), (RANGES, Known::Forgotten));
         assert!(received.is_new((0, 0), false), "everything was sent once");
-        assert!(!take(&mut received, (0, 0), true));
+        assert!(!deliver(&mut received, (0, 0), true));
         assert!(!received.is_new((0, 0), false), "not any more");
-        assert!(take(&mut received, (0, 1), true) && !take(&mut received, (0, 2), true));
+        assert!(deliver(&mut received, (0, 1), true) && !deliver(&mut received, (0, 2), true));
     }
 
     #[test]
     fn what_is_remembered_of_all_streams_is_limited() {
         let mut received = ReceivedMessages::default();
         for stream in 0..5_000 {
-            assert!(take(&mut received, (stream, 4), false));
+            assert!(deliver(&mut received, (stream, 4), false));
         }
         assert_eq!((received.ranges, received.streams.len()), (RANGES, RANGES));
         assert_eq!(received.charge(), RANGES * (RANGE + STREAM));
         assert!(!received.is_new((100, 4), true), "its stream was forgotten");
         assert!(!received.is_new((4_999, 4), true) && received.is_new((4_999, 3), true));
-        assert!(take(&mut received, (100, 6), false) && !received.is_new((100, 5), true));
+        assert!(deliver(&mut received, (100, 6), false) && !received.is_new((100, 5), true));
         // A stream with many ranges gives way before others do.
         let mut received = ReceivedMessages::default();
         for number in 0..5_000 {
-            take(&mut received, (1, 2 * number), false);
+            deliver(&mut received, (1, 2 * number), false);
         }
-        take(&mut received, (2, 0), false);
+        deliver(&mut received, (2, 0), false);
         assert_eq!((received.ranges, received.known((2, 0))), (RANGES, Known::Arrived));
     }
 }

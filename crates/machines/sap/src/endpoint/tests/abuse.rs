@@ -131,15 +131,20 @@ fn a_thousand_abandoned_connections_leave_no_memory_behind() {
     }
     network.run(Duration::from_secs(100));
     for end in &network.ends {
-        assert!(
-            end.is_empty()
-                && end.peers.is_empty()
-                && end.timers.is_empty()
-                && end.by_address.is_empty(),
-            "{end:?}"
-        );
+        assert_no_connection_left(end);
         assert!(end.address_quota.is_empty(), "{:?}", end.address_quota);
     }
+}
+
+/// Asserts that no table of the endpoint has a connection.
+fn assert_no_connection_left(end: &SapEndpoint) {
+    assert!(
+        end.is_empty()
+            && end.peers.is_empty()
+            && end.timers.is_empty()
+            && end.by_address.is_empty(),
+        "{end:?}"
+    );
 }
 
 #[test]
@@ -163,13 +168,7 @@ fn a_thousand_connections_that_end_in_order_leave_no_memory_behind() {
     }
     network.run(Duration::from_secs(10));
     for end in &network.ends {
-        assert!(
-            end.is_empty()
-                && end.peers.is_empty()
-                && end.timers.is_empty()
-                && end.by_address.is_empty(),
-            "{end:?}"
-        );
+        assert_no_connection_left(end);
         assert_eq!((end.held, end.due.len(), end.ready.len()), (0, 0, 0));
     }
 }
