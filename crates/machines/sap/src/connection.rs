@@ -20,7 +20,7 @@ use crate::handshake::Initiator;
 use crate::message::{Integrity, MessageKind, Received};
 use crate::numbers::Numbers;
 use crate::order::Order;
-use crate::path_mtu::{PathMtu, stated_largest};
+use crate::path_mtu::{TooLong, stated_largest};
 use crate::path_state::PathState;
 use crate::received_messages::{MessageId, ReceivedMessages};
 use crate::seal::{Seal, SharedKey, TAG_LEN};
@@ -308,10 +308,7 @@ impl Connection {
         self.peer_id = peer.id;
         self.takes_parts = peer.features & features::PARTS != 0;
         let most = self.config.max_datagram.min(usize::from(peer.max_datagram));
-        self.path.mtu = PathMtu::new(self.peer.ip(), self.config.base_datagram, most);
-        if self.config.path_discovery {
-            self.path.mtu.search(now);
-        }
+        self.path.mtu.open(now, self.peer.ip(), most, self.config.path_discovery);
         self.heard_at = now;
         self.asked_at = now;
     }
@@ -572,6 +569,16 @@ impl Connection {
     /// arrived.
     pub(crate) fn take_incomplete(&mut self) -> u64 {
         core::mem::take(&mut self.inbox.partial.dropped)
+    }
+
+    /// Learns what was too long for another connection to the same host.
+    pub(crate) fn learn_too_long(&mut self, now: Instant, known: TooLong) {
+        self.path.mtu.learn(now, known);
+    }
+
+    /// Returns the size that is too long for the path, once after each search.
+    pub(crate) fn take_too_long(&mut self) -> Option<TooLong> {
+        self.path.mtu.take_too_long()
     }
 
     /// Returns the retransmission timeout.

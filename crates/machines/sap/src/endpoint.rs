@@ -24,8 +24,10 @@ use crate::secret::Secret;
 mod accept;
 mod address_quota;
 mod by_address;
+mod path_mtus;
 
 use address_quota::AddressQuota;
+use path_mtus::PathMtus;
 
 /// The id of a connection, as its datagrams carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +65,8 @@ pub struct SapEndpoint {
     half_open_ids: BTreeMap<u32, (SocketAddr, u32)>,
     /// The number of connections of each address, and its limit.
     address_quota: AddressQuota,
+    /// The sizes that are too long for the paths to hosts.
+    path_mtus: PathMtus,
     /// Connections that may have something to send.
     ready: BTreeSet<u32>,
     timers: BTreeSet<(Instant, u32)>,
@@ -115,6 +119,7 @@ impl SapEndpoint {
             half_open: BTreeMap::new(),
             half_open_ids: BTreeMap::new(),
             address_quota: AddressQuota::default(),
+            path_mtus: PathMtus::default(),
             ready: BTreeSet::new(),
             timers: BTreeSet::new(),
             due: BTreeMap::new(),
@@ -157,7 +162,10 @@ impl SapEndpoint {
     }
 
     /// Adds a connection.
-    fn add(&mut self, id: u32, connection: Connection) {
+    fn add(&mut self, now: Instant, id: u32, mut connection: Connection) {
+        if let Some(known) = self.path_mtus.get(now, connection.peer().ip()) {
+            connection.learn_too_long(now, known);
+        }
         self.by_address.insert((connection.peer(), id));
         self.connections.insert(id, Box::new(connection));
         self.budgets().for_each(SapBudget::enter);
@@ -188,7 +196,7 @@ impl SapEndpoint {
         let id = self.new_id();
         let key = self.key.map(|key| (key, self.secret.draw()));
         let skips = self.secret.draw();
-        self.add(id, Connection::connect(now, self.config, id, to, key, skips));
+        self.add(now, id, Connection::connect(now, self.config, id, to, key, skips));
         self.touch(id);
         ConnectionId(id)
     }
@@ -441,6 +449,9 @@ impl SapEndpoint {
         if let Some(connection) = self.connections.get_mut(&id) {
             while let Some(event) = connection.poll_event() {
                 self.events.push_back((ConnectionId(id), event));
+            }
+            if let Some(found) = connection.take_too_long() {
+                self.path_mtus.insert(connection.peer().ip(), found);
             }
             let incomplete = connection.take_incomplete();
             let before = connection.charged();

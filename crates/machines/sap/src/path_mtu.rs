@@ -45,6 +45,17 @@ pub(crate) fn stated_largest(most: usize) -> u16 {
     u16::try_from(most.max(MIN_PLPMTU_V4)).unwrap_or(u16::MAX)
 }
 
+/// The size at which a search ended, for other connections to the same host (RFC 8201, section
+/// 5.2). It saves them the probes that get no answer. The size that arrives is not kept: a peer that
+/// acknowledges what it has not received would choose it for its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong {
+    /// The smallest size whose probes were lost.
+    pub(crate) size: usize,
+    /// The time from which on it may pass again.
+    pub(crate) until: Instant,
+}
+
 /// The path MTU and the search for it. Sizes are bytes of SAP datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathMtu {
@@ -70,6 +81,8 @@ pub(crate) struct PathMtu {
     probed_at: Instant,
     /// The time at which a search that has ended begins again.
     raise_at: Option<Instant>,
+    /// A search has ended since [`take_too_long`](Self::take_too_long).
+    has_ended: bool,
     /// The sizes of lost datagrams, each until a datagram as long arrives; 0 marks a free slot.
     lost_sizes: [usize; BLACK_HOLE_LOSSES],
     /// A datagram shorter than the lost ones has arrived since.
@@ -96,10 +109,41 @@ impl PathMtu {
             probe_at: None,
             probed_at: Instant::START,
             raise_at: None,
+            has_ended: false,
             lost_sizes: [0; BLACK_HOLE_LOSSES],
             shorter_arrives: false,
             suspected: None,
         }
+    }
+
+    /// Begins a connection whose ends permit datagrams of up to `most` bytes, with a search if it
+    /// `searches`. What is known to be too long is not probed.
+    pub(crate) fn open(&mut self, now: Instant, peer: IpAddr, most: usize, searches: bool) {
+        let known = self.raise_at.filter(|until| *until > now);
+        let before = core::mem::replace(self, Self::new(peer, self.base_plpmtu, most));
+        if known.is_some() {
+            self.too_long = before.too_long;
+            self.raise_at = known;
+        }
+        if searches {
+            self.search(now);
+        }
+    }
+
+    /// Learns what was too long for another connection to the same host.
+    pub(crate) fn learn(&mut self, now: Instant, known: TooLong) {
+        self.too_long = known.size;
+        self.raise_at = Some(known.until);
+        if let Some(at) = self.probe_at {
+            self.search_at(now, at);
+        }
+    }
+
+    /// Returns what is too long, once after each search.
+    pub(crate) fn take_too_long(&mut self) -> Option<TooLong> {
+        let has_ended = core::mem::take(&mut self.has_ended);
+        let until = self.raise_at.filter(|_| has_ended && self.too_long < usize::MAX)?;
+        Some(TooLong { size: self.too_long, until })
     }
 
     /// Returns the largest size that is known to arrive.
@@ -123,8 +167,13 @@ impl PathMtu {
     /// Schedules the next probe of the search at `at`, or the next search if no size is left.
     fn search_at(&mut self, now: Instant, at: Instant) {
         self.probe_at = self.next_size().map(|_| at);
-        let is_over = self.probe_at.is_none() && self.plpmtu < self.max_plpmtu;
-        self.raise_at = is_over.then(|| self.raise_at.unwrap_or(now + PMTU_RAISE_TIMER));
+        if self.plpmtu >= self.max_plpmtu {
+            self.raise_at = None;
+        } else if self.probe_at.is_none() {
+            // What another connection has learned does not last longer by being passed on.
+            self.raise_at = self.raise_at.or(Some(now + PMTU_RAISE_TIMER));
+            self.has_ended = true;
+        }
     }
 
     /// Returns the time from which on the size is unlikely to grow: an answer to the last probe

@@ -66,7 +66,7 @@ impl SapEndpoint {
         let skips = self.secret.draw();
         let mut connection = Connection::accept(now, self.config, from, peer, seal, skips);
         connection.note_handshake(span);
-        self.add(id, connection);
+        self.add(now, id, connection);
         self.address_quota.open(now, id);
         self.peers.insert(key, id);
         self.events.push_back((ConnectionId(id), SapEvent::Accepted { from }));

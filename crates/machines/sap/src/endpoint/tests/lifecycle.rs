@@ -238,6 +238,34 @@ fn a_size_that_is_too_long_concerns_the_path_to_its_address_only() {
     }
 }
 
+/// Returns the sizes of the probes that `A` has sent for path MTU discovery since `begun`.
+fn probes_since(network: &Network, begun: usize) -> Vec<usize> {
+    let probes = network.sent(A, SapKind::Probe);
+    let sizes = probes[begun..].iter().map(OutgoingDatagram::len);
+    sizes.filter(|size| *size > 100).collect()
+}
+
+#[test]
+fn a_second_connection_does_not_probe_what_was_too_long_for_the_first() {
+    let narrow = Impairments { mtu: 1464, ..CLEAN };
+    let mut network = Network::new(SapConfig::standard(), narrow, 1);
+    network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_secs(5));
+    assert_eq!(probes_since(&network, 0), [2260, 2260, 2260, 1464]);
+    let begun = network.sent(A, SapKind::Probe).len();
+    network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_secs(5));
+    // A size that arrives is probed by each connection: only its own peer can tell.
+    assert_eq!(probes_since(&network, begun), [1464]);
+    // Ten minutes after the first search the path may have changed. Both connections look.
+    network.impairments = CLEAN;
+    network.run(Duration::from_secs(600));
+    let begun = network.sent(A, SapKind::Probe).len();
+    network.ends[A].connect(network.now, address(B));
+    network.run(Duration::from_secs(5));
+    assert_eq!(probes_since(&network, begun)[0], 2260);
+}
+
 #[test]
 fn a_quiet_connection_is_kept_alive() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
