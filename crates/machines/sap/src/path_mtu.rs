@@ -46,7 +46,9 @@ pub(crate) fn stated_largest(most: usize) -> u16 {
 }
 
 /// The size at which a search ended, for other connections to the same host (RFC 8201, section
-/// 5.2). It saves them the probes that get no answer. The size that arrives is not kept: a peer that
+/// 5.2).
+///
+/// It saves them the probes that get no answer. The size that arrives is not kept: a peer that
 /// acknowledges what it has not received would choose it for its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong {
