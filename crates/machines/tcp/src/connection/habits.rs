@@ -166,7 +166,7 @@ impl Connection {
         let pace =
             u128::from(window) * factor / 100 * 1_000_000 / u128::from(smoothed.as_micros().max(1));
         let near = self.rtt.least().map_or(0, |least| least.as_micros() >> 9);
-        let bytes = pace as u64 / 1024 + if near < 17 { 65_536_u64 >> near } else { 0 };
+        let bytes = pace as u64 / 1024 + (65_536_u64 >> near.min(17));
         (bytes / mss).max(u64::from(self.config.manner.least_together)).min(half)
     }
 

@@ -329,6 +329,24 @@ fn losses_that_prove_to_be_none_leave_the_account_of_the_model() {
 }
 
 #[test]
+fn a_reduction_was_without_need_if_all_that_seemed_lost_arrived_damaged() {
+    let segment = |n: u64| 1 + n * MSS..1 + (n + 1) * MSS;
+    // Two segments seem lost; one or both leave again before the reports of damage come.
+    for repeated in [1, 2] {
+        let mut recovery = modelled();
+        let begun = flow(1);
+        arrive(&mut recovery, &begun, 50, 2..9);
+        assert!(recovery.judge(after(50), &begun, None).begins);
+        recovery.begin(&begun, 0);
+        (0..repeated).for_each(|n| recovery.on_sent(after(51), &segment(n), &begun, true));
+        recovery.explain_damage(segment(0));
+        assert_eq!(recovery.take_spurious(&begun), None, "{repeated}");
+        recovery.explain_damage(segment(1));
+        assert_eq!(recovery.take_spurious(&begun), Some(Spurious::Recovery), "{repeated}");
+    }
+}
+
+#[test]
 fn what_overtakes_others_does_not_tell_the_round_trip_of_the_path() {
     let mut recovery = modelled();
     let begun = flow(1);
@@ -455,6 +473,21 @@ fn what_left_before_something_that_arrived_is_lost_after_a_round_trip_and_a_quar
     }
     assert_eq!(recovery.judge(after(58), &flow(1), None).again_at, None);
     assert_eq!(recovery.lost_extent(&flow(1)), 1..1 + 9 * MSS);
+}
+
+#[test]
+fn a_repeated_last_segment_keeps_no_later_loss_from_being_detected() {
+    // RFC 8985, section 7.3: a tail loss probe repeats the last segment.
+    let mut recovery = modelled();
+    recovery.on_sent(after(60), &(1 + 9 * MSS..1 + 10 * MSS), &flow(1), false);
+    let mut more = flow(1);
+    for n in 10..14 {
+        recovery.on_sent(after(60 + n), &(more.max..more.max + MSS), &more, false);
+        (more.max, more.nxt) = (more.max + MSS, more.max + MSS);
+    }
+    arrive(&mut recovery, &more, 120, 13..14);
+    assert!(recovery.judge(after(200), &more, None).found);
+    assert_eq!(recovery.lost_extent(&more), 1..1 + 13 * MSS);
 }
 
 #[test]

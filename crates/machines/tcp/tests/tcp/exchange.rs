@@ -47,6 +47,29 @@ fn a_refused_connection_says_so() {
 }
 
 #[test]
+fn a_message_that_the_peer_is_unreachable_ends_an_attempt_and_no_open_connection() {
+    // RFC 5461, section 4.1. A sequence number that is not in flight is a guess.
+    let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.connect().run_for(ms(10));
+    let id = pair.ends[NEAR].id.unwrap();
+    let syn = pair.sent(NEAR).next().unwrap().header.seq;
+    pair.ends[NEAR].tcp.handle_refusal(id, syn + 1);
+    assert_eq!(pair.connection(NEAR).state(), TcpState::SynSent);
+    pair.ends[NEAR].tcp.handle_refusal(id, syn);
+    pair.settle();
+    assert_eq!(pair.ends[NEAR].events, [TcpEvent::Closed(Some(TcpError::Refused))]);
+
+    let mut pair = Pair::with(TcpConfig::default());
+    pair.send(NEAR, 100).run_for(ms(5));
+    let id = pair.ends[NEAR].id.unwrap();
+    let data = pair.sent(NEAR).last().unwrap().header.seq;
+    pair.ends[NEAR].tcp.handle_refusal(id, data);
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.connection(NEAR).state(), TcpState::Established);
+}
+
+#[test]
 fn a_silent_peer_ends_the_attempt() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
     pair.fate = Box::new(|_| Fate::lost());

@@ -6,6 +6,7 @@ mod budget;
 mod corruption;
 mod exchange;
 mod identity;
+mod manners;
 mod model;
 mod overshoot;
 mod pair;

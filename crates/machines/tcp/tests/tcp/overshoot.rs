@@ -145,6 +145,25 @@ fn bbr_keeps_its_rate_where_packets_overtake_others_by_the_delay_of_the_path() {
 }
 
 #[test]
+fn bbr_remembers_the_rate_of_the_path_while_the_application_sends_little() {
+    // draft-ietf-ccwg-bbr, section 4.1.2.4: samples limited by the application lower no estimate.
+    let bbr = CongestionControl::BBR;
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.congestion_control = bbr));
+    (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(20), Some(200));
+    pair.send(NEAR, 5_000_000).run_for(Duration::from_secs(4));
+    assert_eq!(pair.ends[FAR].incoming.len(), 5_000_000);
+    // Eight seconds at 0.4 Mb/s are 400 round trips.
+    for _ in 0..1_600 {
+        pair.send(NEAR, 250).run_for(ms(5));
+    }
+    let before = pair.ends[FAR].incoming.len();
+    pair.send(NEAR, 5_000_000).run_for(ms(300));
+    // 19.3 Mb/s at best from 20 ms on.
+    let arrived = (pair.ends[FAR].incoming.len() - before) as f64 * 8.0 / 0.28;
+    assert!(arrived > 14e6, "{arrived}");
+}
+
+#[test]
 fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
     let classic = TcpConfig::new_reno();
     let rates = [classic.receive_buffer, TcpConfig::default().receive_buffer].map(|buffer| {

@@ -380,9 +380,12 @@ scripts! {
     fin_on_part_of_old_data
     fin_on_partly_new_data
     half_window
+    hole_before_data
     idle
     keepalive
     keepalive_timestamps
+    linux_window_half_used
+    linux_window_not_filled
     manner_blind
     manner_blind_reset
     manner_freebsd

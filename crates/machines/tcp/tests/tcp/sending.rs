@@ -1,7 +1,7 @@
 //! What a sender takes from its application and what it counts as retransmitted.
 
 use windfall_base::Duration;
-use windfall_tcp::{TcpConfig, TcpEvent};
+use windfall_tcp::{AckPolicy, Cork, TcpConfig, TcpEvent};
 
 use crate::pair::*;
 
@@ -53,4 +53,50 @@ fn headers_that_are_written_in_full_are_counted() {
     // The SYN and the acknowledgment of the other one.
     assert_eq!(pair.connection(NEAR).operations().headers, 2);
     assert_eq!(pair.connection(FAR).operations().headers, 1);
+}
+
+/// Returns the lengths of the data segments that an end has sent.
+fn lengths(pair: &Pair, end: usize) -> Vec<usize> {
+    pair.sent(end).filter(|seen| seen.is_data()).map(|seen| seen.len).collect()
+}
+
+#[test]
+fn no_segment_crosses_the_end_of_a_record() {
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
+    let id = pair.ends[NEAR].id.unwrap();
+    for len in [300, 2_000, 500] {
+        let tcp = &mut pair.ends[NEAR].tcp;
+        assert_eq!(tcp.write(id, &vec![7; len]), Ok(len));
+        tcp.end_record(id).unwrap();
+    }
+    pair.run_for(ms(15));
+    assert_eq!(lengths(&pair, NEAR), [300, 1_448, 552, 500]);
+}
+
+#[test]
+fn a_cork_holds_back_what_does_not_fill_a_segment() {
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.nagle = false));
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.cork(id, Cork::On).unwrap();
+    pair.send(NEAR, 2 * 1_448).run_for(ms(15));
+    assert_eq!(lengths(&pair, NEAR), [1_448; 2]);
+    pair.run_for(Duration::from_secs(1));
+    pair.send(NEAR, 2 * 1_448 + 100).run_for(ms(15));
+    assert_eq!(lengths(&pair, NEAR), [1_448; 4]);
+    pair.ends[NEAR].tcp.cork(id, Cork::Off).unwrap();
+    pair.settle();
+    assert_eq!(lengths(&pair, NEAR)[4..], [100]);
+}
+
+#[test]
+fn data_are_held_back_after_more_was_announced_until_the_next_acknowledgment() {
+    let each = AckPolicy::EverySegments { segments: 1, delay: ms(40), tick: Duration::ZERO };
+    let mut pair = Pair::with(TcpConfig::default().with(|it| it.acks = each));
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.cork(id, Cork::More).unwrap();
+    pair.send(NEAR, 2 * 1_448 + 100).run_for(ms(15));
+    assert_eq!(lengths(&pair, NEAR), [1_448; 2]);
+    pair.run_for(ms(10));
+    assert_eq!(lengths(&pair, NEAR), [1_448, 1_448, 100]);
+    assert_eq!(pair.connection(NEAR).cork_now(), Cork::Off);
 }

@@ -335,6 +335,19 @@ fn bursts_leave_a_share_of_the_round_trip_apart() {
 }
 
 #[test]
+fn bursts_of_one_segment_leave_evenly() {
+    //= S2.47
+    let mut pair = Pair::with(plain().with(|it| it.burst = Some(1)));
+    let began = pair.now;
+    let len = 10 * pair.connection(NEAR).segment_size() as usize;
+    pair.send(NEAR, len).run_for(ms(19));
+    let sent = pair.sent(NEAR).filter(|seen| seen.is_data());
+    let times: Vec<_> = sent.map(|seen| seen.now.saturating_since(began)).collect();
+    // A window of ten in a round trip of 20 ms.
+    assert!(times.into_iter().eq((0..10).map(|n| ms(2 * n))));
+}
+
+#[test]
 fn a_buffer_grows_from_a_size_that_the_window_scale_can_express() {
     for most in [16 << 20, 100 << 20, 1 << 30] {
         let receive_buffer = BufferSize { initial: 1 << 10, most };

@@ -83,6 +83,30 @@ fn a_transaction_takes_a_round_trip_and_the_time_of_the_server() {
 }
 
 #[test]
+fn the_syn_waits_for_data_unless_it_is_opened_without() {
+    let mut pair = acquainted(true, true);
+    pair.connect().run_for(ms(100));
+    assert_eq!(pair.sent(NEAR).count(), 0);
+    // A segment of 1460 bytes, less all the options that there may be.
+    assert_eq!(pair.connection(NEAR).room_on_syn(), Some(1_420));
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.open_without_data(id).unwrap();
+    pair.run_for(ms(100));
+    let syn = pair.sent(NEAR).next().unwrap();
+    assert_eq!((syn.header.flags, syn.len), (TcpFlags::SYN, 0));
+    assert!(syn.header.options.fast_open.as_ref().is_some_and(|cookie| !cookie.is_empty()));
+    assert_eq!(pair.connection(NEAR).state(), TcpState::Established);
+    assert_eq!(pair.connection(NEAR).room_on_syn(), None, "it has left");
+}
+
+#[test]
+fn data_on_a_syn_are_copied_and_counted() {
+    let mut pair = acquainted(true, true);
+    pair.connect().send(NEAR, 200).run_for(ms(15));
+    assert_eq!(pair.connection(FAR).operations().copied_bytes, 200);
+}
+
+#[test]
 fn who_does_not_know_the_option_gets_an_ordinary_connection() {
     for (near, far) in [(true, false), (false, true)] {
         let mut pair = acquainted(near, far);
