@@ -12,6 +12,8 @@
 mod coding;
 mod combine;
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use windfall_base::Frame;
 use windfall_wire_link::check::frame_check;
@@ -25,6 +27,9 @@ use super::assembly::Assembly;
 use super::config::Config;
 use combine::{CopyStore, Taken};
 
+/// The number of other stations that are known as receivers.
+const OTHERS: usize = 16;
+
 /// The receiver's half of the extension.
 #[derive(Debug)]
 pub(super) struct ReceiverCode {
@@ -34,6 +39,8 @@ pub(super) struct ReceiverCode {
     /// Set if damaged frames are kept and combined.
     combines: bool,
     copies: CopyStore,
+    /// The other stations for which intact frames were heard last.
+    others: VecDeque<MacAddress>,
 }
 
 /// The result of the extension for a received frame.
@@ -63,7 +70,30 @@ struct Finding {
 impl ReceiverCode {
     pub(super) fn new(config: &Config) -> Self {
         let Config { address, coding, combine, .. } = *config;
-        Self { address, usual: coding, combines: combine, copies: CopyStore::default() }
+        Self {
+            address,
+            usual: coding,
+            combines: combine,
+            copies: CopyStore::default(),
+            others: VecDeque::new(),
+        }
+    }
+
+    /// Records that an intact frame for another station was heard.
+    pub(super) fn overhear(&mut self, receiver: MacAddress) {
+        if self.usual.is_none() || self.others.contains(&receiver) {
+            return;
+        }
+        if self.others.len() == OTHERS {
+            self.others.pop_front();
+        }
+        self.others.push_back(receiver);
+    }
+
+    /// Returns `true` if a damaged frame is for another station. An address that no intact frame
+    /// had may be that of this station, damaged.
+    fn is_for_other(&self, frame: &Frame) -> bool {
+        Header::parse(&frame.header).is_ok_and(|header| self.others.contains(&header.receiver))
     }
 
     /// Corrects a frame by its code, by earlier copies, or by the increment of parity that it
@@ -83,6 +113,9 @@ impl ReceiverCode {
         }
         let increment = self.increment_in(frame);
         if is_good && increment.is_none() {
+            return as_it_came;
+        }
+        if !is_good && self.is_for_other(frame) {
             return as_it_came;
         }
         // Damage may turn the marks of a frame into those of an increment, so its code is tried

@@ -44,6 +44,7 @@ impl Dcf {
         if !ours && !header.receiver.is_group() {
             if good {
                 self.access.reserve(now, header.kind, header.duration);
+                self.receiver_code.overhear(header.receiver);
             }
             // The address of a damaged frame may be wrong, so its addressee is unknown.
             let reason = if good { DropReason::NotForUs } else { DropReason::FrameCheck };

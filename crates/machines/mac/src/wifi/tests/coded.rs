@@ -3,6 +3,7 @@
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::Code;
 
+use super::super::pending_packet::PendingPacket;
 use super::super::rate_control::JOINT;
 use super::laws::frame_to;
 use super::*;
@@ -132,4 +133,47 @@ fn stations_that_choose_jointly_keep_the_laws() {
             _ => (DEVICE, Input::Frame(kilobyte(0), RxVector::wired(now))),
         }
     }));
+}
+
+/// Returns the frame of a coded packet from station 1 to `to`, with these bits inverted.
+fn coded_frame(to: u16, bits: &[u32]) -> Frame {
+    let sender = Config { coding: Some(Code::ALL[2]), ..Config::new(address(1), Phy::G) };
+    let packet = Packet {
+        frame: kilobyte(to.into()),
+        to: address(to),
+        ether_type: snap::IPV4,
+        expires: None,
+        source: None,
+    };
+    let mut frame = PendingPacket::new(packet, to, &sender).build(44);
+    frame.invert(bits);
+    frame
+}
+
+/// A bit of the payload, behind MAC header and LLC/SNAP.
+const PAYLOAD_BIT: u32 = (24 + 8) * 8 + 100;
+/// The bit that the addresses of stations 2 and 3 differ by, in the receiver address.
+const ADDRESS_BIT: u32 = 9 * 8 + 7;
+
+/// A repaired frame for another station is dropped as such, and one that is not decoded as damaged.
+#[test]
+fn a_damaged_frame_is_not_decoded_if_an_intact_one_was_heard_for_its_receiver() {
+    let config = Config { coding: Some(Code::NONE), ..Config::new(address(2), Phy::G) };
+    let mut station = Station::new(config, address(1), 1);
+    let mut drop_reason = |frame| {
+        let before = station.ledger().drops;
+        station.handle_input(micros(200), AIR, Input::Frame(frame, RxVector::wired(micros(200))));
+        let after = station.ledger().drops;
+        let reasons = [DropReason::NotForUs, DropReason::FrameCheck];
+        reasons.into_iter().find(|reason| after.of(*reason) > before.of(*reason))
+    };
+    // Nothing is known of station 3, so its frame may be one for station 2 with a damaged address.
+    assert_eq!(drop_reason(coded_frame(4, &[PAYLOAD_BIT])), Some(DropReason::NotForUs));
+    assert_eq!(drop_reason(coded_frame(2, &[ADDRESS_BIT])), None, "repaired, and for this station");
+    assert_eq!(drop_reason(coded_frame(3, &[])), Some(DropReason::NotForUs));
+    assert_eq!(drop_reason(coded_frame(3, &[PAYLOAD_BIT])), Some(DropReason::FrameCheck));
+    assert_eq!(drop_reason(coded_frame(2, &[ADDRESS_BIT])), Some(DropReason::FrameCheck));
+    assert_eq!(drop_reason(coded_frame(2, &[PAYLOAD_BIT])), None);
+    let up = core::iter::from_fn(|| station.dcf.poll_delivery()).count();
+    assert_eq!(up, 2);
 }
