@@ -9,7 +9,7 @@ use windfall_apps::{
 use windfall_base::{Seed, Stream};
 use windfall_channel::MediumConfig;
 use windfall_stack::socket_api::Application;
-use windfall_stack::{HostConfig, InterfaceConfig};
+use windfall_stack::{HostConfig, InterfaceConfig, LinkLayerConfig};
 
 use crate::station::SimulatedStation;
 
@@ -147,6 +147,33 @@ pub struct EndConfig {
     pub interface: InterfaceConfig,
 }
 
+impl LinkConfig {
+    /// Checks that stations of 802.11 which exchange frames agree on whether these are coded. They
+    /// need not agree on the code, which each frame names, nor on combining, since a sender obeys
+    /// the reports of its receiver.
+    pub(crate) fn check_coding(&self, stations: &[StationConfig]) -> Result<(), BuildError> {
+        let wifi_ends = || {
+            self.ends.iter().filter_map(|end| match &end.interface.link {
+                LinkLayerConfig::Wifi(wifi) => Some((end.station, wifi)),
+                _ => None,
+            })
+        };
+        for (coded, own) in wifi_ends().filter(|(_, wifi)| wifi.mac.coding.is_some()) {
+            let unlike = wifi_ends().find(|(_, other)| {
+                other.mac.coding.is_none() && (own.sends_to(other) || other.sends_to(own))
+            });
+            if let Some((uncoded, _)) = unlike {
+                return Err(BuildError::UnlikeCoding {
+                    link: self.name.clone(),
+                    coded: stations[coded].name.clone(),
+                    uncoded: stations[uncoded].name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A fault of the configuration, for which a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -170,6 +197,19 @@ pub enum BuildError {
         ends: usize,
         /// The number of the medium's ports.
         ports: u16,
+    },
+    /// Of two neighbours on an 802.11 link only one codes frames, so neither reads the other's.
+    #[error(
+        "on link \"{link}\" station \"{coded}\" codes its frames, and its neighbour \"{uncoded}\" \
+         does not: set the coding of both, or of neither"
+    )]
+    UnlikeCoding {
+        /// The name of the link.
+        link: String,
+        /// The name of the station that codes frames.
+        coded: String,
+        /// The name of the station that does not.
+        uncoded: String,
     },
     /// There are more devices than port numbers.
     #[error("{devices} devices are too many: at most 65536 can be numbered")]

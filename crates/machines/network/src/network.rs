@@ -104,7 +104,8 @@ impl Network {
     /// Builds the network of a run with `seed`.
     ///
     /// # Errors
-    /// If the configuration refers to an element that does not exist.
+    /// If the configuration refers to an element that does not exist, or stations could not read
+    /// each other's frames.
     pub fn build(config: &NetworkConfig, seed: Seed) -> Result<Self, BuildError> {
         let mut network = Self {
             interfaces: Vec::new(),
@@ -202,6 +203,7 @@ impl Network {
             });
             self.names.push(name);
         }
+        link.check_coding(&config.stations)?;
         let all = ends.clone();
         self.media.push(MediumSlot { medium, ends, contenders: Contenders::default() });
         all.into_iter().for_each(|index| self.tell_passage(index));

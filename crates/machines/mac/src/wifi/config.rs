@@ -151,10 +151,12 @@ pub struct Config {
     /// The rate control.
     pub rate_control: RateControlKind,
     /// Codes individually addressed data frames, with this code unless the rate control chooses
-    /// one. Acknowledgements then report the number of corrected symbols. All stations of a network
-    /// must agree.
+    /// one. Acknowledgements then report the number of corrected symbols. Of two stations that
+    /// exchange frames, both must code or neither. Their codes may differ, because each frame names
+    /// its code.
     pub coding: Option<Code>,
-    /// Keeps coded frames that could not be corrected, and combines several copies of a frame.
+    /// Keeps coded frames that could not be corrected, and combines several copies of a frame. Only
+    /// the receiver decides: senders obey the requests in its reports.
     pub combine: bool,
     /// The BSSBasicRateSet, which all stations support: for responses and group-addressed frames.
     pub basic_rates: Vec<PhyRate>,

@@ -2,13 +2,18 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use windfall_apps::{BulkConfig, BulkSinkConfig, PingConfig};
 use windfall_base::{DropReason, Duration, Ledger, Probability, Rate, Stream};
+use windfall_channel::radio::{Position, RadioConfig, RadioStation};
 use windfall_channel::{
     AirConfig, FrameFacts, FrameFate, Line, MediumConfig, MediumEvent, Model, PathConfig,
     PipeMediumConfig,
 };
 use windfall_link::Arq;
-use windfall_stack::{HostConfig, HostEvent, InterfaceConfig};
+use windfall_mac::wifi::Config;
+use windfall_stack::{
+    HostConfig, HostEvent, InterfaceConfig, LinkLayerConfig, Neighbour, WifiConfig,
+};
 use windfall_testkit::laws::{self, Subject};
+use windfall_wire_link::ieee80211::{Code, MacAddress, Phy};
 
 use super::*;
 use crate::{AppConfig, HostSetup, StationConfig};
@@ -24,10 +29,8 @@ fn pair(air: AirConfig, arq: Arq) -> NetworkConfig {
         backward: path(AirConfig::default()),
     }));
     let link = windfall_link::PipeConfig { arq, ..windfall_link::PipeConfig::default() };
-    let interface = InterfaceConfig {
-        link: windfall_stack::LinkLayerConfig::Pipe(link),
-        ..InterfaceConfig::default()
-    };
+    let interface =
+        InterfaceConfig { link: LinkLayerConfig::Pipe(link), ..InterfaceConfig::default() };
     let end = |station| EndConfig { station, interface: interface.clone() };
     let station = |name: &str| StationConfig { name: name.to_owned(), host: None };
     NetworkConfig {
@@ -277,4 +280,45 @@ fn a_relayed_packet_that_the_medium_loses_is_a_loss_of_its_own_direction() {
     let lost_of = |end| network.ledger(ElementId(end)).drops.of(DropReason::Lost);
     assert_eq!([0, 1].map(lost_of), [0, 1]);
     assert_eq!(network.ledger(ElementId(0)).in_flight(), 1);
+}
+
+/// Two pairs of stations of 802.11 on one medium: stations 0 and 1, and stations 2 and 3. Each has
+/// the code of its place.
+fn pairs(codes: [Option<Code>; 4]) -> NetworkConfig {
+    let place = |number: u16| RadioStation::at(Position::new(f64::from(number), 0.0));
+    let end = |(number, coding): (u16, Option<Code>)| {
+        let mac = Config { coding, ..Config::new(MacAddress::of_station(number), Phy::G) };
+        let peer = Neighbour { address: MacAddress::of_station(number ^ 1), behind: Vec::new() };
+        let link = LinkLayerConfig::Wifi(WifiConfig { mac, neighbours: [peer].into() });
+        let interface = InterfaceConfig { link, ..InterfaceConfig::default() };
+        EndConfig { station: usize::from(number), interface }
+    };
+    let station = |number: u16| StationConfig { name: format!("s{number}"), host: None };
+    let medium = RadioConfig::new((0..4).map(place).collect());
+    NetworkConfig {
+        stations: (0..4).map(station).collect(),
+        links: vec![LinkConfig {
+            name: "air".to_owned(),
+            medium: MediumConfig::Wifi(Box::new(medium)),
+            ends: (0..4).zip(codes).map(end).collect(),
+        }],
+    }
+}
+
+#[test]
+fn neighbours_of_which_only_one_codes_frames_are_refused_by_name() {
+    let refused = |codes| Network::build(&pairs(codes), Seed(1)).err();
+    let weak = Some(Code::ALL[1]);
+    let strong = Some(Code::ALL[4]);
+    assert_eq!(refused([None; 4]), None);
+    assert_eq!(refused([weak, strong, None, None]), None, "each frame names its code");
+    for codes in [[None, None, weak, None], [None, None, None, weak]] {
+        let error = refused(codes).expect("one of the second pair codes its frames");
+        let BuildError::UnlikeCoding { link, coded, uncoded } = &error else { panic!("{error}") };
+        assert_eq!(link, "air");
+        let names = if codes[2].is_some() { ["s2", "s3"] } else { ["s3", "s2"] };
+        assert_eq!([coded.as_str(), uncoded.as_str()], names);
+        let place = "on link \"air\" station";
+        assert!(error.to_string().starts_with(place), "{error}");
+    }
 }

@@ -35,6 +35,14 @@ pub struct WifiConfig {
     pub neighbours: Arc<[Neighbour]>,
 }
 
+impl WifiConfig {
+    /// Returns `true` if `other` is one of the station's neighbours.
+    #[must_use]
+    pub fn sends_to(&self, other: &Self) -> bool {
+        self.neighbours.iter().any(|neighbour| neighbour.address == other.mac.address)
+    }
+}
+
 /// Another station of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
