@@ -349,7 +349,7 @@ impl Radio {
         }
         if is_read && let Some(readers) = transmission.readers_of(first) {
             let delay = at.saturating_since(transmission.began);
-            self.resting.log((at, transmission.ended + delay), transmission.head(), readers);
+            self.resting.log(at, transmission.ended + delay, transmission.head(), readers);
             if is_awaited {
                 self.edges.push_back(Edge::Busy(at, Readers(Arc::clone(readers))));
             }
@@ -410,7 +410,7 @@ impl Radio {
                 continue;
             }
             let power = transmission.power_at(hearer);
-            if let Some(event) = self.leave_one(at, index, &mut transmission, (port, power)) {
+            if let Some(event) = self.leave_one(at, index, &mut transmission, port, power) {
                 events.push_back((at, event));
             }
             self.sense(at, port);
@@ -431,7 +431,8 @@ impl Radio {
         at: Instant,
         index: u32,
         transmission: &mut Transmission,
-        (port, power): (u16, f64),
+        port: u16,
+        power: f64,
     ) -> Option<MediumEvent> {
         let receiver = &mut self.receivers[usize::from(port)];
         let is_for = transmission.is_for(receiver.address);
@@ -470,12 +471,12 @@ impl Radio {
                 let stream = &mut stream();
                 let fate = judge::by_pattern(samplers, sent, &reception, noise, is_for, stream);
                 if self.config.reliability && is_for {
-                    sure = judge::reliability(samplers, (sent, &fate), &reception, noise, stream);
+                    sure = judge::reliability(samplers, sent, &fate, &reception, noise, stream);
                 }
                 fate
             }
         };
-        let due = transmission.due(&reception, (&fate, sure), strength);
+        let due = transmission.due(&reception, &fate, sure, strength);
         if matches!(due, Input::Frame(..)) {
             self.resting.awaken(port);
         }

@@ -191,7 +191,7 @@ impl Host {
         coverage: Option<u16>,
     ) {
         let (app, socket) = from;
-        if let Err(error) = self.send(now, from, to, data, coverage) {
+        if let Err(error) = self.send(now, app, socket, to, data, coverage) {
             self.to_apps.push_back((app, SocketEvent::Failed { socket, error }));
         }
     }
@@ -200,7 +200,8 @@ impl Host {
     fn send(
         &mut self,
         now: Instant,
-        (app, socket): (AppId, SocketId),
+        app: AppId,
+        socket: SocketId,
         to: SocketAddr,
         data: Bytes,
         coverage: Option<u16>,

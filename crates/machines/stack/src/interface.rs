@@ -126,7 +126,7 @@ impl Interface {
             LinkLayerConfig::Wavelan(link) => Box::new(WavelanLink::new(link, &queues)),
             LinkLayerConfig::Gsm(link) => Box::new(GsmLink::new(link, mtu, &queues)),
             LinkLayerConfig::Wifi(link) => {
-                Box::new(WifiLink::new(link, classifier.clone(), &queues, (seed, name)))
+                Box::new(WifiLink::new(link, classifier.clone(), &queues, seed, name))
             }
         };
         let assist = Assist::new(assist);

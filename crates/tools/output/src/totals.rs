@@ -68,7 +68,8 @@ pub fn of_network(
 /// Adds the changes of `scenario` that no frame has met; their times were written from `began` on.
 pub fn add_idle_changes(
     summary: &mut Summary,
-    (scenario, began): (&Scenario, Duration),
+    scenario: &Scenario,
+    began: Duration,
     network: &Network,
     topology: &Topology,
 ) {

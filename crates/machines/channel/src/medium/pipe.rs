@@ -208,7 +208,7 @@ struct Flight {
 
 impl Flight {
     /// The flight of a copy of a frame, with its first and its last bit at these times.
-    fn of_copy((frame, event): (Frame, MediumEvent), (began, at): (Instant, Instant)) -> Self {
+    fn of_copy(frame: Frame, event: MediumEvent, began: Instant, at: Instant) -> Self {
         let frame = Some(Frame { kept: true, ..frame });
         // The truth about the frame itself decides; its copy has no number.
         let event = MediumEvent { number: None, kept: true, duplicate: true, ..event };
@@ -404,12 +404,12 @@ impl Path {
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
-        let (at, copied) = self.transit.next((began, ended), length);
+        let (at, copied) = self.transit.next(began, ended, length);
         let taken = ended - began;
         let copied = copied.and_then(|at| Some((at, frame.clone()?, event.clone())));
         self.fly(Flight { at, frame, event, began: at - taken });
         if let Some((at, frame, event)) = copied {
-            self.fly(Flight::of_copy((frame, event), (at - taken, at)));
+            self.fly(Flight::of_copy(frame, event, at - taken, at));
         }
     }
 

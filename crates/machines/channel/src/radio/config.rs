@@ -172,7 +172,8 @@ impl RadioConfig {
     /// The distance between two stations and the mean loss on the way, in metres and decibels.
     pub(super) fn mean_loss(
         &self,
-        [sender, receiver]: [&RadioStation; 2],
+        sender: &RadioStation,
+        receiver: &RadioStation,
         now: Instant,
     ) -> (f64, f64) {
         let from = sender.track.at(now);

@@ -66,7 +66,7 @@ impl RadioConfig {
                 }
                 let rate = if receiver.reads_ofdm { rate(from) } else { rate(from).without_ofdm() };
                 let kind = PreambleKind::of(rate);
-                let (_, loss) = self.mean_loss([sender, receiver], Instant::START);
+                let (_, loss) = self.mean_loss(sender, receiver, Instant::START);
                 let power = sent * ratio(-loss);
                 let needed = levels.least(kind, noise_milliwatts(20e6, receiver.noise_figure));
                 let found = LonePreamble {

@@ -297,7 +297,8 @@ fn sample_hits(
 /// knows what share of the bytes is wrong, and where only as far as chance tells it.
 pub(super) fn reliability(
     samplers: &mut Samplers,
-    (sent, fate): (Sent, &FrameFate),
+    sent: Sent,
+    fate: &FrameFate,
     reception: &Reception,
     noise: Noise<'_>,
     stream: &mut Stream,

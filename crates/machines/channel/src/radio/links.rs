@@ -96,7 +96,7 @@ impl Links {
 
     fn path(&self, config: &RadioConfig, from: u16, to: u16, now: Instant) -> Option<Hearer> {
         let [sender, receiver] = [from, to].map(|port| &config.stations[usize::from(port)]);
-        let (metres, mut loss) = config.mean_loss([sender, receiver], now);
+        let (metres, mut loss) = config.mean_loss(sender, receiver, now);
         if let Some(shadowing) = &config.shadowing {
             loss += shadowing.decibels(&self.shadow.at(pair(from, to)), metres);
         }

@@ -235,7 +235,8 @@ impl Resting {
     /// Writes down a frame that stations at rest have begun to hear.
     pub(super) fn log(
         &mut self,
-        (began, ended): (Instant, Instant),
+        began: Instant,
+        ended: Instant,
         head: [u8; 4],
         readers: &Arc<Ports>,
     ) {

@@ -31,7 +31,8 @@ impl Transmission {
     pub(super) fn due(
         &mut self,
         reception: &Reception,
-        (fate, sure): (&FrameFate, Option<Bytes>),
+        fate: &FrameFate,
+        sure: Option<Bytes>,
         strength: Option<Dbm>,
     ) -> Input {
         match fate {

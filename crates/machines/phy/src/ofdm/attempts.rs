@@ -39,7 +39,8 @@ impl Chain {
         bits: &[u8],
         repetition: Repetition,
         most: usize,
-        (snr, gain): (f64, impl Fn(usize) -> f64),
+        snr: f64,
+        gain: impl Fn(usize) -> f64,
         noise: &mut Stream,
     ) -> Option<BlockDelivery> {
         let steps = if let Repetition::Increments(steps) = repetition { steps } else { 0 };

@@ -71,7 +71,8 @@ impl WifiLink {
         config: WifiConfig,
         classifier: Classifier,
         queues: &QueueConfig,
-        (seed, name): (Seed, &str),
+        seed: Seed,
+        name: &str,
     ) -> Self {
         let WifiConfig { mut mac, neighbours } = config;
         let addresses = neighbours.iter().map(|neighbour| neighbour.address);

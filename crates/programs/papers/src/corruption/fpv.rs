@@ -81,9 +81,9 @@ const fn schemes(budget: usize) -> [Scheme; 6] {
 impl Scheme {
     fn send(&self, air: &Air, packets: usize, is_mutated: bool) -> Outcome {
         match self.way {
-            Way::Dropping(code) => blocks::dropping(air, code, packets / code.0),
-            Way::Trusting(code) => blocks::trusting(air, code, packets / code.0),
-            Way::SubBlocks(code) => blocks::sub_blocks(air, code, packets / code.0),
+            Way::Dropping((k, n)) => blocks::dropping(air, k, n, packets / k),
+            Way::Trusting((k, n)) => blocks::trusting(air, k, n, packets / k),
+            Way::SubBlocks((k, n)) => blocks::sub_blocks(air, k, n, packets / k),
             Way::Ours(code) => ours::code_across(air, code, packets, !is_mutated),
         }
     }

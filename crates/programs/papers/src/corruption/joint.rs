@@ -102,7 +102,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
     let rows = load.paths.iter().zip(&load.pairs).map(|(path, pairs)| {
         let path = &PATHS[*path];
         (context.progress)(path.name);
-        row(figure.name, context, &load, (path, pairs))
+        row(figure.name, context, &load, path, pairs)
     });
     let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
     let best = load.best();
@@ -120,11 +120,12 @@ fn row(
     figure: &'static str,
     context: &Context<'_>,
     load: &Workload,
-    (path, pairs): (&'static Path, &[Pair]),
+    path: &'static Path,
+    pairs: &[Pair],
 ) -> Result<Row, ExperimentError> {
     let all = |control, count, duration| -> Result<Vec<f64>, ExperimentError> {
         let is_broken = context.is_mutated && matches!(control, Control::Joint);
-        let one = |seed| carried(figure, path, control, (duration, is_broken), seed);
+        let one = |seed| carried(figure, path, control, duration, is_broken, seed);
         context.replicate(count, one).into_iter().collect()
     };
     let mean = |values: &[f64]| statistics::mean(values).unwrap_or(0.0);
@@ -153,7 +154,8 @@ fn carried(
     figure: &'static str,
     path: &Path,
     control: Control,
-    (duration, is_broken): (Duration, bool),
+    duration: Duration,
+    is_broken: bool,
     seed: Seed,
 ) -> Result<f64, ExperimentError> {
     let failed = |error: &dyn core::fmt::Display| ExperimentError::Scenario {

@@ -135,7 +135,7 @@ pub(super) fn seconds_at(times: &[Times], protocol: usize, at: usize) -> Vec<f64
 }
 
 /// Estimates the time of one protocol over that of another.
-pub(super) fn ratio(times: &[Times], [a, b]: [usize; 2], at: usize) -> Estimate {
+pub(super) fn ratio(times: &[Times], a: usize, b: usize, at: usize) -> Estimate {
     Estimate::ratio_of_medians(&seconds_at(times, a, at), &seconds_at(times, b, at))
 }
 
@@ -187,12 +187,12 @@ pub(super) fn of_table_1(times: &[Times]) -> [Claim; 5] {
     let table = TABLE.iter().enumerate().fold(table, |claim, (at, &factor)| {
         let band =
             Band::near(factor, 0.09, "table 1, as far as the requirement's 1.3 is from 1.43");
-        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, [TCP, APPROXIMATE], at), band)
+        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, TCP, APPROXIMATE, at), band)
     });
     [
-        everywhere(shortest, times, [TCP, APPROXIMATE]),
+        everywhere(shortest, times, TCP, APPROXIMATE),
         Claim::ours("S0.45", "TCP takes longer than approximate SAP beyond the paper's distances")
-            .compare("12.2 m", ratio(times, [TCP, APPROXIMATE], TABLE.len()), in_order()),
+            .compare("12.2 m", ratio(times, TCP, APPROXIMATE, TABLE.len()), in_order()),
         table,
         Claim::paper(
             "S0.45",
@@ -234,13 +234,13 @@ pub(super) fn of_figure_5(times: &[Times]) -> [Claim; 5] {
         "TCP takes longer, by comparison with approximate SAP, at 10 than at 2 m",
     );
     [
-        everywhere(third, times, [2, 0]),
+        everywhere(third, times, 2, 0),
         increasingly.compare(
             "factor at 10 m by that at 2 m",
             increase(times),
             Band::from(SEEN, "half of the least gain of table 1"),
         ),
-        everywhere(everywhere(second, times, [PRECISE, TCP]), times, [TCP, APPROXIMATE]),
+        everywhere(everywhere(second, times, PRECISE, TCP), times, TCP, APPROXIMATE),
         Claim::paper(
             "S0.57",
             "section 4.3: “TCP was … roughly twice as slow as SAP in approximate mode”",
@@ -262,9 +262,9 @@ pub(super) fn of_figure_5(times: &[Times]) -> [Claim; 5] {
 }
 
 /// Compares the times of two protocols at Table 1's distances.
-fn everywhere(claim: Claim, times: &[Times], of: [usize; 2]) -> Claim {
+fn everywhere(claim: Claim, times: &[Times], a: usize, b: usize) -> Claim {
     (0..TABLE.len()).fold(claim, |claim, at| {
-        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, of, at), in_order())
+        claim.compare(format!("{} m", DISTANCES[at]), ratio(times, a, b, at), in_order())
     })
 }
 

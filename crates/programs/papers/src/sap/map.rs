@@ -178,20 +178,21 @@ fn places() -> impl Iterator<Item = Place> {
 }
 
 /// Estimates the gain at a place.
-fn gain(maps: &[Map], (channel, at): Place) -> Estimate {
+fn gain(maps: &[Map], channel: usize, at: usize) -> Estimate {
     let gains = maps.iter().filter_map(|map| map[channel][at].gain());
     Estimate::median(&gains.collect::<Vec<_>>())
 }
 
 /// Returns the mean share of retried frames at a place.
-fn retried(maps: &[Map], (channel, at): Place) -> f64 {
+fn retried(maps: &[Map], channel: usize, at: usize) -> f64 {
     let shares = maps.iter().filter_map(|map| map[channel][at].retried);
     statistics::mean(&shares.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
 /// Says where the paper's testbed must have stood.
 fn place_of_the_testbed(maps: &[Map]) -> String {
-    let gains = places().map(|place| (retried(maps, place), gain(maps, place).value));
+    let gains =
+        places().map(|(channel, at)| (retried(maps, channel, at), gain(maps, channel, at).value));
     let (paper, without): (Vec<_>, Vec<_>) = gains.partition(|(_, gain)| *gain >= LEAST);
     let least = paper.iter().map(|it| it.0).fold(f64::INFINITY, f64::min);
     let most = without.iter().map(|it| it.0).fold(0.0, f64::max);
@@ -231,7 +232,7 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
         )
         .compare(
             "within the 10 m of Table 1: gain at 10 m by that at 2 m",
-            Estimate::median(&each(&|map| ratio_in_the_office(map, [0, 2]))),
+            Estimate::median(&each(&|map| ratio_in_the_office(map, 0, 2))),
             Band::from(RISES, "less than this 100 transfers do not tell from none (S0.57)"),
         )
         .compare(
@@ -275,7 +276,7 @@ fn claims(maps: &[Map]) -> Vec<Claim> {
         )
         .compare(
             "gain at 2 m, with the signal of 12.2 m",
-            gain(maps, WEAK_AND_NEAR),
+            gain(maps, WEAK_AND_NEAR.0, WEAK_AND_NEAR.1),
             Band::from(LEAST, "the requirement's tolerance of 1.43"),
         ),
     ]
@@ -288,7 +289,7 @@ fn trend(map: &Map) -> f64 {
 }
 
 /// Returns the gain at the second of two places in the office over that at the first.
-fn ratio_in_the_office(map: &Map, [near, far]: [usize; 2]) -> f64 {
+fn ratio_in_the_office(map: &Map, near: usize, far: usize) -> f64 {
     let [near, far] = [near, far].map(|at| map[0][at].gain().unwrap_or(f64::NAN));
     far / near
 }
@@ -308,9 +309,9 @@ fn gains() -> Axis {
 fn chart(maps: &[Map]) -> Chart {
     let series = CHANNELS.iter().enumerate().map(|(channel, it)| {
         let point = |at| {
-            let Estimate { value, low, high, .. } = gain(maps, (channel, at));
+            let Estimate { value, low, high, .. } = gain(maps, channel, at);
             let spread = (low.is_finite() && high.is_finite()).then_some((low, high));
-            let x = retried(maps, (channel, at));
+            let x = retried(maps, channel, at);
             (value.is_finite() && x.is_finite()).then_some(Point { x, y: value, spread })
         };
         Series::new(it.name, Mark::Points, (0..it.metres.len()).filter_map(point).collect())
@@ -334,7 +335,7 @@ fn by_time(maps: &[Map], kilobytes: u64) -> Chart {
         let point = |at: usize| {
             let seconds: Vec<f64> = maps.iter().map(|map| map[channel][at].seconds[0]).collect();
             let x = statistics::median(&seconds)? * 1_024.0 / kilobytes as f64;
-            let y = gain(maps, (channel, at)).value;
+            let y = gain(maps, channel, at).value;
             (x.is_finite() && y.is_finite()).then_some(Point::new(x, y))
         };
         Series::new(it.name, Mark::Points, (0..it.metres.len()).filter_map(point).collect())
@@ -355,7 +356,7 @@ fn by_time(maps: &[Map], kilobytes: u64) -> Chart {
 fn by_distance(maps: &[Map]) -> Chart {
     let series = CHANNELS.iter().enumerate().map(|(channel, it)| {
         let point = |(at, &metres): (usize, &f64)| {
-            let y = gain(maps, (channel, at)).value;
+            let y = gain(maps, channel, at).value;
             y.is_finite().then_some(Point::new(metres, y))
         };
         let points = it.metres.iter().enumerate().filter_map(point).collect();
@@ -386,16 +387,16 @@ fn table(maps: &[Map]) -> Table {
         "SAP without an end",
         "TCP without an end",
     ]);
-    for place in places() {
-        let channel = &CHANNELS[place.0];
+    for (number, at) in places() {
+        let channel = &CHANNELS[number];
         let seconds = [0, 1].map(|protocol| {
-            let cells = maps.iter().map(|map| map[place.0][place.1].seconds[protocol]);
+            let cells = maps.iter().map(|map| map[number][at].seconds[protocol]);
             cells.collect::<Vec<_>>()
         });
         let endless = |seconds: &Vec<f64>| seconds.iter().filter(|it| it.is_infinite()).count();
-        let Estimate { value, low, high, .. } = gain(maps, place);
-        let mut row = vec![channel.name.to_owned(), channel.metres[place.1].to_string()];
-        row.push(format!("{:.1}", 100.0 * retried(maps, place)));
+        let Estimate { value, low, high, .. } = gain(maps, number, at);
+        let mut row = vec![channel.name.to_owned(), channel.metres[at].to_string()];
+        row.push(format!("{:.1}", 100.0 * retried(maps, number, at)));
         let medians = seconds.iter().map(|it| statistics::median(it).unwrap_or(f64::NAN));
         row.extend(medians.chain([value, low, high]).map(|it| format!("{it:.3}")));
         row.extend(seconds.iter().map(endless).map(|count| count.to_string()));

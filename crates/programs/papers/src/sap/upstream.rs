@@ -211,7 +211,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
         ("goodput", "Records that arrive", "goodput (Mb/s)", 1.0, GOODPUT),
     ];
     let charts = charts
-        .map(|(part, title, unit, scale, of)| (part, chart(&streams, (title, unit), scale, of)));
+        .map(|(part, title, unit, scale, of)| (part, chart(&streams, title, unit, scale, of)));
     Ok(Finding {
         inputs: office::inputs(),
         claims: claims(&streams),
@@ -347,7 +347,7 @@ fn air(streams: &[Streams]) -> Claim {
     claim.recorded(Verdict::InPart).because(NEAR)
 }
 
-fn chart(streams: &[Streams], (title, unit): (&str, &str), scale: f64, of: OfStream) -> Chart {
+fn chart(streams: &[Streams], title: &str, unit: &str, scale: f64, of: OfStream) -> Chart {
     let series = PROTOCOLS.iter().enumerate().map(|(protocol, (_, name))| {
         let point = |(at, &metres): (usize, &f64)| {
             let values = values(streams, at, protocol, of);

@@ -82,7 +82,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
             let schemes = SCHEMES.iter().map(|scheme| {
                 let takes_damaged = scheme.takes_damaged && !context.is_mutated;
                 let scheme = Scheme { takes_damaged, ..*scheme };
-                send(figure.name, (&scheme, *metres), &clip, seed)
+                send(figure.name, &scheme, *metres, &clip, seed)
             });
             schemes.collect::<Result<Vec<_>, _>>()
         };
@@ -123,12 +123,13 @@ fn clip(figure: &'static str, pictures: usize) -> Result<Clip, ExperimentError> 
 /// Sends the stream and receives it.
 fn send(
     figure: &'static str,
-    (scheme, metres): (&Scheme, f64),
+    scheme: &Scheme,
+    metres: f64,
     clip: &Clip,
     seed: Seed,
 ) -> Result<Outcome, ExperimentError> {
     let packets = scheme.packets(&clip.coded);
-    let carried = air::carry(figure, (scheme, metres), &packets, seed)?;
+    let carried = air::carry(figure, scheme, metres, &packets, seed)?;
     let count = clip.coded.len();
     let viewed = pilot::view(scheme, &carried.arrivals, count);
     let pictures = decode(VideoCodec::H264, FORMAT, &viewed.coded);

@@ -53,7 +53,7 @@ impl CameraComparison {
         let mut schemes = Vec::new();
         for (number, scheme) in self.schemes.iter().enumerate() {
             let file = scratch.0.join(format!("scheme-{number}.toml"));
-            let scenario = run::described(&self.program, (&base, scheme), &file)?;
+            let scenario = run::described(&self.program, &base, scheme, &file)?;
             if let (Err(message), true) = (&scenario, scheme.is_own) {
                 let command = run::shown(scheme);
                 let message = message.clone();
@@ -67,7 +67,7 @@ impl CameraComparison {
             for (number, of) in schemes.iter_mut().enumerate().filter(|(_, it)| it.is_there()) {
                 progress(&format!("{}, seed {}", of.scheme.name, seed.0));
                 let file = scratch.0.join(format!("scheme-{number}.toml"));
-                of.runs.push(run::once(self, (&of.scheme, seed), (&scratch.0, &file))?);
+                of.runs.push(run::once(self, &of.scheme, seed, &scratch.0, &file)?);
             }
         }
         Ok(ComparedSchemes::new(self, schemes))

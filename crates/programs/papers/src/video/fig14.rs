@@ -37,7 +37,8 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 fn ratio(
     runs: &[SeedRuns],
     channel: usize,
-    [one, other]: [usize; 2],
+    one: usize,
+    other: usize,
     of: fn(&[f64]) -> f64,
 ) -> Estimate {
     let measure = |run: &SeedRuns, at: usize| of(&run[channel][at].gaps());
@@ -56,7 +57,7 @@ fn claims(runs: &[SeedRuns]) -> Vec<Claim> {
         for other in [LITE_RLP, UDP, LITE] {
             let label = format!("{name}: {} by {}", NAMES[other], NAMES[UDP_RLP]);
             let band = Band::near(1.0, 0.07, "within a few per cent: at most seven");
-            constant = constant.compare(label, ratio(runs, channel, [other, UDP_RLP], mean), band);
+            constant = constant.compare(label, ratio(runs, channel, other, UDP_RLP, mean), band);
         }
     }
     vec![
@@ -69,12 +70,12 @@ fn claims(runs: &[SeedRuns]) -> Vec<Claim> {
         )
         .compare(
             "UDP, bad channel: standard deviation, RLP by non-RLP",
-            ratio(runs, BAD, [UDP_RLP, UDP], deviation),
+            ratio(runs, BAD, UDP_RLP, UDP, deviation),
             Band::above(1.0, "an ordering"),
         )
         .compare(
             "UDP-Lite, bad channel: standard deviation, RLP by non-RLP",
-            ratio(runs, BAD, [LITE_RLP, LITE], deviation),
+            ratio(runs, BAD, LITE_RLP, LITE, deviation),
             Band::above(1.0, "an ordering"),
         ),
     ]

@@ -145,12 +145,12 @@ impl<'a> Plot<'a> {
         for (point, behind) in series.points.iter().zip(behind) {
             let Some(at) = self.place(point) else { continue };
             if series.mark == Mark::Dots {
-                draw_marker(svg, at, DOT, look);
+                draw_marker(svg, at.0, at.1, DOT, look);
                 continue;
             }
             svg.titled(&self.value(series, point));
             self.draw_spread(svg, point, at.0, look.color);
-            draw_marker(svg, at, MARKER + RIM * behind as f64, look);
+            draw_marker(svg, at.0, at.1, MARKER + RIM * behind as f64, look);
             svg.end();
         }
     }
@@ -256,24 +256,24 @@ impl<'a> Plot<'a> {
 }
 
 /// Draws a marker of this radius; a dot is always round.
-fn draw_marker(svg: &mut Svg, (x, y): (f64, f64), r: f64, look: Look) {
+fn draw_marker(svg: &mut Svg, x: f64, y: f64, r: f64, look: Look) {
     // Corners are further out than the edge of a circle, so that all shapes look alike in size.
     let s = 0.88 * r;
     let d = 1.25 * r;
     let data = match look.shape {
-        _ if r <= DOT => circle((x, y), r),
+        _ if r <= DOT => circle(x, y, r),
         1 => format!("M{:.2} {:.2}h{w:.2}v{w:.2}h-{w:.2}z", x - s, y - s, w = 2.0 * s),
         2 => format!("M{x:.2} {:.2}l{d:.2} {d:.2}l-{d:.2} {d:.2}l-{d:.2} -{d:.2}z", y - d),
         3 => format!("M{x:.2} {:.2}l{d:.2} {h:.2}h-{w:.2}z", y - d, h = 1.8 * d, w = 2.0 * d),
         4 => format!("M{x:.2} {:.2}l{d:.2} -{h:.2}h-{w:.2}z", y + d, h = 1.8 * d, w = 2.0 * d),
-        _ => circle((x, y), r),
+        _ => circle(x, y, r),
     };
     let halo = if r <= DOT { 0.0 } else { 1.2 };
     svg.path(&data, look.color, Stroke::solid("#ffffff", halo));
 }
 
 /// The data of a path around a circle.
-fn circle((x, y): (f64, f64), r: f64) -> String {
+fn circle(x: f64, y: f64, r: f64) -> String {
     let left = x - r;
     let d = 2.0 * r;
     format!("M{left:.2} {y:.2}a{r:.2} {r:.2} 0 1 0 {d:.2} 0a{r:.2} {r:.2} 0 1 0 -{d:.2} 0z")
@@ -337,12 +337,12 @@ fn draw_legend(svg: &mut Svg, entries: &[Entry<'_>], top: f64) {
         match series.mark {
             Mark::Picture => {}
             Mark::Bars => svg.rect((x + 6.0, y - 6.0), (16.0, 12.0), look.color),
-            Mark::Points | Mark::Dots => draw_marker(svg, (x + 14.0, y), MARKER, look),
+            Mark::Points | Mark::Dots => draw_marker(svg, x + 14.0, y, MARKER, look),
             Mark::Line | Mark::Dashed | Mark::LinePoints => {
                 let dash = if series.mark == Mark::Dashed { "6 4" } else { "" };
                 svg.line((x, y), (x + 26.0, y), Stroke { color: look.color, width: 2.0, dash });
                 if series.mark == Mark::LinePoints {
-                    draw_marker(svg, (x + 13.0, y), MARKER, look);
+                    draw_marker(svg, x + 13.0, y, MARKER, look);
                 }
             }
         }

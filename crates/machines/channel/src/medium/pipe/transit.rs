@@ -64,7 +64,8 @@ impl Transit {
     /// to `ended`, and that of its copy, if it has one.
     pub(super) fn next(
         &mut self,
-        (began, ended): (Instant, Instant),
+        began: Instant,
+        ended: Instant,
         length: usize,
     ) -> (Instant, Option<Instant>) {
         let number = self.number;
@@ -72,7 +73,7 @@ impl Transit {
         let overtakes = self.overtaking.as_mut().is_some_and(|it| it.next(number));
         let way = delay(self.jitters.as_mut(), self.delay, number);
         let way = if overtakes { Duration::ZERO } else { way };
-        let at = self.leave((began, ended + way), length);
+        let at = self.leave(began, ended + way, length);
         let duplicates = self.duplicates.as_mut();
         let is_duplicated =
             duplicates.is_some_and(|(chances, stream)| chances.next(stream, number));
@@ -80,7 +81,7 @@ impl Transit {
         let copied = is_duplicated.then(|| {
             // A copy keeps behind what left before it, and holds up nothing that comes later.
             let latest = self.latest;
-            let copied = self.leave((began, ended + way), length);
+            let copied = self.leave(began, ended + way, length);
             self.latest = latest;
             copied
         });
@@ -89,7 +90,7 @@ impl Transit {
 
     /// Returns when what came at `came` and is due at `due` leaves: in the order of sending unless
     /// frames may overtake, and in a slot if there are any.
-    fn leave(&mut self, (came, due): (Instant, Instant), length: usize) -> Instant {
+    fn leave(&mut self, came: Instant, due: Instant, length: usize) -> Instant {
         let before = self.latest.filter(|_| self.overtaking.is_none());
         let due = before.map_or(due, |before| before.max(due));
         let at = self.slots.as_mut().map_or(due, |slots| slots.leave(came, due, length));

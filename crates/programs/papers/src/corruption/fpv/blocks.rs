@@ -15,7 +15,7 @@ const FALSE: f64 = 1.0 / 65_536.0;
 pub(super) type Code = (usize, usize);
 
 /// Frames whose check fails are dropped, as wfb-ng does.
-pub(super) fn dropping(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
+pub(super) fn dropping(air: &Air, k: usize, n: usize, blocks: usize) -> Outcome {
     let mut outcome = Outcome::default();
     let mut clock = Clock::default();
     for block in 0..blocks {
@@ -30,7 +30,7 @@ pub(super) fn dropping(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
         for (place, is_good) in good.iter().take(k).enumerate() {
             let ready = if *is_good { clock.arrival(place) } else { end };
             let right = if *is_good || is_decoded { BYTES } else { 0 };
-            outcome.packet(&mut clock, place, ready, [right, 0]);
+            outcome.packet(&mut clock, place, ready, right, 0);
         }
     }
     outcome
@@ -38,7 +38,7 @@ pub(super) fn dropping(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
 
 /// Only the header has a check, and damaged packets go into the code as if they were whole, as
 /// RubyFPV does.
-pub(super) fn trusting(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
+pub(super) fn trusting(air: &Air, k: usize, n: usize, blocks: usize) -> Outcome {
     let mut outcome = Outcome::default();
     let mut clock = Clock::default();
     for block in 0..blocks {
@@ -67,7 +67,7 @@ pub(super) fn trusting(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
             };
             let passed = frame.is_some() || is_decoded;
             let unmarked = if passed { wrong } else { 0 };
-            outcome.packet(&mut clock, place, ready, [BYTES - wrong, unmarked]);
+            outcome.packet(&mut clock, place, ready, BYTES - wrong, unmarked);
         }
     }
     outcome
@@ -75,7 +75,7 @@ pub(super) fn trusting(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
 
 /// Sub-blocks with a check each, of which those in one place of all frames are a code word, as
 /// devourer has them. What frame they are of is taken for known.
-pub(super) fn sub_blocks(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
+pub(super) fn sub_blocks(air: &Air, k: usize, n: usize, blocks: usize) -> Outcome {
     const ROWS: usize = BYTES / SUB_BLOCK;
     let mut outcome = Outcome::default();
     let mut clock = Clock::default();
@@ -117,7 +117,7 @@ pub(super) fn sub_blocks(air: &Air, (k, n): Code, blocks: usize) -> Outcome {
                     false => {}
                 }
             }
-            outcome.packet(&mut clock, place, ready, [right, wrong]);
+            outcome.packet(&mut clock, place, ready, right, wrong);
         }
     }
     outcome

@@ -179,7 +179,7 @@ fn tally(run: &Run<'_>, code: Code, packets: usize) -> Outcome {
         let marked = run.damaged.get(&key).copied().unwrap_or(0);
         let right = whole.map_or(marked, |it| it.right);
         let wrong = whole.map_or(0, |it| BYTES - it.right);
-        outcome.packet(&mut clock, place, whole.map_or(end, |it| it.since), [right, wrong]);
+        outcome.packet(&mut clock, place, whole.map_or(end, |it| it.since), right, wrong);
         outcome.decoded(whole.is_some(), wrong > 0);
     }
     outcome

@@ -36,7 +36,8 @@ impl Outcome {
         clock: &mut Clock,
         place: usize,
         ready: Instant,
-        [right, wrong]: [usize; 2],
+        right: usize,
+        wrong: usize,
     ) {
         let made = clock.made(place);
         // Packets keep their order: one that comes early waits for those before it.

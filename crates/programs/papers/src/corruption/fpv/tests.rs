@@ -38,7 +38,7 @@ fn whole(damaged: f64) -> f64 {
 fn a_code_of_erasures_decodes_as_the_binomial_says() {
     for (damaged, (k, n)) in [(0.1, (8, 12)), (0.2, (8, 12)), (0.3, (8, 12)), (0.1, (8, 10))] {
         let blocks = PACKETS / k;
-        let outcome = blocks::dropping(&air(Spread::Bursts, damaged), (k, n), blocks);
+        let outcome = blocks::dropping(&air(Spread::Bursts, damaged), k, n, blocks);
         let good = whole(damaged);
         assert_share(outcome.decoded_share(), at_least(k, n, good), blocks);
         let usable = good + (1.0 - good) * at_least(k, n - 1, good);
@@ -52,7 +52,7 @@ fn a_code_of_erasures_decodes_as_the_binomial_says() {
 fn sub_blocks_decode_as_the_binomial_of_those_that_pass() {
     let (damaged, (k, n)) = (0.3, (8, 10));
     let blocks = PACKETS / k;
-    let outcome = blocks::sub_blocks(&air(Spread::AllOver, damaged), (k, n), blocks);
+    let outcome = blocks::sub_blocks(&air(Spread::AllOver, damaged), k, n, blocks);
     let survives = (1.0 - air::ALL_OVER).powi((blocks::SUB_BLOCK + blocks::CHECK) as i32);
     let passes = whole(damaged) + damaged * survives;
     assert_share(outcome.decoded_share(), at_least(k, n, passes), blocks);
@@ -62,7 +62,7 @@ fn sub_blocks_decode_as_the_binomial_of_those_that_pass() {
 fn what_is_trusted_is_decoded_if_enough_headers_arrive_and_poisons_what_lacked() {
     let (damaged, (k, n)) = (0.2, (8, 10));
     let blocks = PACKETS / k;
-    let outcome = blocks::trusting(&air(Spread::AllOver, damaged), (k, n), blocks);
+    let outcome = blocks::trusting(&air(Spread::AllOver, damaged), k, n, blocks);
     let headed = (1.0 - air::ALL_OVER).powi(HEADER_BYTES);
     let arrives = whole(damaged) + damaged * headed;
     assert_share(outcome.decoded_share(), at_least(k, n, arrives), blocks);

@@ -70,7 +70,8 @@ const NOTIFIED: [usize; 2] = [0, 1];
 fn compare(
     claim: Claim,
     runs: &[Eight],
-    (columns, reason): (&[usize], &str),
+    columns: &[usize],
+    reason: &str,
     of: impl Fn(&[f64; 5]) -> (f64, f64) + Copy,
     paper: impl Fn(usize) -> (f64, f64),
 ) -> Claim {
@@ -92,7 +93,7 @@ fn lost(runs: &[Eight]) -> Claim {
         "the share of TCP's packets that is lost",
     );
     let reason = "the range of the table's four columns";
-    compare(claim, runs, (&EVERY, reason), of, |setup| range(of, &[setup], &EVERY))
+    compare(claim, runs, &EVERY, reason, of, |setup| range(of, &[setup], &EVERY))
         .recorded(Verdict::InPart)
         .because(
             "a stream at a constant rate loses a third of its packets on the walk outdoors, \
@@ -110,7 +111,7 @@ fn corrupt(runs: &[Eight]) -> Claim {
         "few packets arrive corrupt beside those that are lost",
     );
     let reason = "the range of the eight columns";
-    compare(claim, runs, (&EVERY, reason), of, |_| range(of, &[0, 1], &EVERY))
+    compare(claim, runs, &EVERY, reason, of, |_| range(of, &[0, 1], &EVERY))
         .recorded(Verdict::InPart)
         .left_open()
         .because("outdoors as many as in the paper's column with the most, or a little more")
@@ -126,7 +127,7 @@ fn undelivered(runs: &[Eight]) -> Claim {
         "the share of packets that do not come, among those that do not come intact",
     );
     let reason = "a majority";
-    compare(claim, runs, (&EVERY, reason), of, |_| (0.5_f64.next_up(), 1.0))
+    compare(claim, runs, &EVERY, reason, of, |_| (0.5_f64.next_up(), 1.0))
 }
 
 //= S4.20
@@ -139,7 +140,7 @@ fn headers(runs: &[Eight]) -> Claim {
         "errors hit the header of nearly every corrupt packet",
     );
     let reason = "the range of the four columns with CNO";
-    compare(claim, runs, (&NOTIFIED, reason), of, |_| range(of, &[0, 1], &NOTIFIED))
+    compare(claim, runs, &NOTIFIED, reason, of, |_| range(of, &[0, 1], &NOTIFIED))
         .recorded(Verdict::NotReproduced)
         .because(
             "an error of CCK spans a few symbols, and the headers are the thirtieth part of a \
@@ -158,7 +159,7 @@ fn usable(runs: &[Eight]) -> Claim {
         "usable corrupt packets, over lost ones",
     );
     let reason = "the range of the four columns with CNO";
-    compare(claim, runs, (&NOTIFIED, reason), of, |_| range(of, &[0, 1], &NOTIFIED))
+    compare(claim, runs, &NOTIFIED, reason, of, |_| range(of, &[0, 1], &NOTIFIED))
         .recorded(Verdict::NotReproduced)
         .because("the corrupt share is the paper's, the share of them with a whole header is not")
 }

@@ -214,7 +214,7 @@ pub(crate) fn transfer(
     air: Air,
     both: &Direction,
 ) -> Result<Transfer, ExperimentError> {
-    finished(build(figure, (TCP, air), both, PATIENCE)?)
+    finished(build(figure, TCP, air, both, PATIENCE)?)
 }
 
 /// Makes one transfer over the same radio without coding and without retransmission.
@@ -223,7 +223,7 @@ pub(crate) fn transfer(
 /// If the scenario is wrong.
 pub(crate) fn bare(figure: &'static str, air: Air) -> Result<Transfer, ExperimentError> {
     let bare = TCP.replace("policy = \"flex\"\n", "").replace("\"persistent\"", "\"none\"");
-    finished(build(figure, (&bare, air), &Direction::default(), PATIENCE)?)
+    finished(build(figure, &bare, air, &Direction::default(), PATIENCE)?)
 }
 
 /// Carries a transfer to its end.
@@ -261,12 +261,13 @@ pub(crate) fn spraying(
     both: &Direction,
     length: Duration,
 ) -> Result<Simulation, ExperimentError> {
-    build(figure, (SPRAY, air), both, length)
+    build(figure, SPRAY, air, both, length)
 }
 
 fn build(
     figure: &'static str,
-    (text, air): (&str, Air),
+    text: &str,
+    air: Air,
     both: &Direction,
     duration: Duration,
 ) -> Result<Simulation, ExperimentError> {

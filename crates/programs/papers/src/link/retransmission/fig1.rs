@@ -73,7 +73,7 @@ fn claims(curves: &[Curve], plain: &Curve) -> Vec<Claim> {
         ),
         quickly(paper),
         monotone(paper),
-        with_timers([paper, net3, second, short]),
+        with_timers(paper, net3, second, short),
         without_timeouts(new_reno, sack),
     ]
 }
@@ -120,7 +120,7 @@ fn monotone(paper: &Curve) -> Claim {
 }
 
 //= S3.15
-fn with_timers([paper, net3, second, short]: [&Curve; 4]) -> Claim {
+fn with_timers(paper: &Curve, net3: &Curve, second: &Curve, short: &Curve) -> Claim {
     let gain = |one: &Curve, other: &Curve| {
         let pairs = one.shares(2, 0).into_iter().zip(other.shares(2, 0));
         Estimate::mean(&pairs.map(|(one, other)| one - other).collect::<Vec<_>>())

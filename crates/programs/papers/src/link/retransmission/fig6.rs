@@ -157,12 +157,12 @@ fn claims(traces: &Traces, full: f64) -> Vec<Claim> {
             paper.mean(rate_between),
             Band::from(WELL, "of 100 KB/s: ours"),
         ),
-        timers([paper, net3, second, short]),
+        timers(paper, net3, second, short),
     ]
 }
 
 //= S3.15
-fn timers([paper, net3, second, short]: [&Traced; 4]) -> Claim {
+fn timers(paper: &Traced, net3: &Traced, second: &Traced, short: &Traced) -> Claim {
     let fired = |trace: &senders::Trace| trace.run.timeouts as f64 / bursts(trace);
     let avoided = |traced: &Traced| {
         let pairs = short.traces.iter().zip(&traced.traces);

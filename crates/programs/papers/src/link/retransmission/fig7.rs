@@ -120,7 +120,7 @@ fn claims(traces: &Traces) -> Vec<Claim> {
         Claim::ours("S3.14", "about 3 % if packets of both directions count in the pattern")
             .compare("% of the bytes", of_both.mean(overlap), about())
             .recorded(Verdict::NotReproduced),
-        timers([paper, net3, second, short]),
+        timers(paper, net3, second, short),
     ]
 }
 
@@ -191,7 +191,7 @@ fn condition(second: &Traced, short: &Traced) -> Claim {
 }
 
 //= S3.15
-fn timers([paper, net3, second, short]: [&Traced; 4]) -> Claim {
+fn timers(paper: &Traced, net3: &Traced, second: &Traced, short: &Traced) -> Claim {
     let less = |one: &Traced, other: &Traced| {
         let pairs = one.traces.iter().zip(&other.traces);
         let apart = pairs.map(|(one, other)| overlap(one) - overlap(other));

@@ -115,10 +115,10 @@ impl Pair {
         let delivers = |slot: usize| outcomes.get(slot % count).copied().unwrap_or(false);
         let losses = Losses::new(seed, "harsh");
         let burst = |slot: usize| if BURST.contains(&(slot % PERIOD)) { HARSH } else { 0.0 };
-        let how = (figure.name, discipline(context));
+        let discipline = discipline(context);
         Ok(Self {
-            trace: Course::run(how, &flows, slots, |_, slot| delivers(slot))?,
-            harsh: Course::run(how, &flows, slots, |_, slot| {
+            trace: Course::run(figure.name, discipline, &flows, slots, |_, slot| delivers(slot))?,
+            harsh: Course::run(figure.name, discipline, &flows, slots, |_, slot| {
                 delivers(slot) && losses.pass(slot, burst(slot))
             })?,
         })

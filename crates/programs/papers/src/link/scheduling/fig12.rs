@@ -96,7 +96,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
 
 fn course(figure: &Figure, context: &Context<'_>, seed: Seed) -> Result<Course, ExperimentError> {
     let losses = Losses::new(seed, "fig12");
-    Course::run((figure.name, discipline(context)), &flows(), SLOTS, |flow, slot| {
+    Course::run(figure.name, discipline(context), &flows(), SLOTS, |flow, slot| {
         let rate = if matches!(flow, VIDEO | FTP1) { error(slot) } else { 0.0 };
         losses.pass(slot, rate)
     })

@@ -51,7 +51,8 @@ impl Decline {
     fn measure(
         figure: &Figure,
         context: &Context<'_>,
-        (power, seed): (f64, Seed),
+        power: f64,
+        seed: Seed,
     ) -> Result<Self, ExperimentError> {
         let mut decline = Self::default();
         for percent in (0..=90).step_by(2) {
@@ -124,9 +125,8 @@ fn crossovers(figure: &Figure, context: &Context<'_>) -> Result<Finding, Experim
     let mut series = Vec::new();
     let mut table = Table::new(["power factor", "(P − 1) / P", "reserved", "best effort"]);
     for (place, power) in POWERS.into_iter().enumerate() {
-        let declines = context.replicate(runs(context.extent), |seed| {
-            Decline::measure(figure, context, (power, seed))
-        });
+        let declines = context
+            .replicate(runs(context.extent), |seed| Decline::measure(figure, context, power, seed));
         let mut declines: Vec<Decline> = declines.into_iter().collect::<Result<_, _>>()?;
         let expected = Demand { weight: 1.0, power_factor: power, error_rate: 0.0 }.crossover();
         let mean = |of: &dyn Fn(&Decline) -> f64| {

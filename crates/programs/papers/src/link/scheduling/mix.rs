@@ -105,7 +105,7 @@ impl Mix {
         let mut decks: Vec<Deck> = self.flows().map(|flow| Deck::new(flow.error_rate)).collect();
         let mut random = Stream::new(seed, figure.name);
         let course =
-            Course::run((figure.name, discipline(context)), &flows, range.end, |flow, _| {
+            Course::run(figure.name, discipline(context), &flows, range.end, |flow, _| {
                 !decks[flow].draw(&mut random)
             })?;
         let had = |flow| Service {

@@ -28,7 +28,8 @@ impl Course {
     /// # Errors
     /// If a flow cannot be scheduled.
     pub(super) fn run(
-        (figure, discipline): (&'static str, Discipline),
+        figure: &'static str,
+        discipline: Discipline,
         flows: &[Flow],
         slots: usize,
         mut delivers: impl FnMut(usize, usize) -> bool,

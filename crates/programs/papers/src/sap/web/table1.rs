@@ -95,7 +95,7 @@ fn standard(times: &[Times]) -> [Claim; 2] {
             let band = Band::from(0.97, "at most 3 % longer");
             claim.compare(
                 format!("{}, {} m", WAYS[way].name, DISTANCES[at]),
-                ratio(times, [TCP, way], at),
+                ratio(times, TCP, way, at),
                 band,
             )
         })
@@ -107,7 +107,7 @@ fn standard(times: &[Times]) -> [Claim; 2] {
     );
     let ahead = ahead.compare(
         format!("{}, 12.2 m", WAYS[STANDARD].name),
-        ratio(times, [TCP, STANDARD], TABLE.len()),
+        ratio(times, TCP, STANDARD, TABLE.len()),
         Band::above(1.0, "less"),
     );
     [level, ahead]
@@ -133,7 +133,7 @@ fn ways(measured: &Measured) -> Claim {
 fn chart(measured: &Measured) -> Chart {
     let times = measured.times();
     let point = |way: usize, (at, &x): (usize, &f64)| {
-        let Estimate { value, low, high, .. } = ratio(&times, [TCP, way], at);
+        let Estimate { value, low, high, .. } = ratio(&times, TCP, way, at);
         let spread = (low.is_finite() && high.is_finite()).then_some((low, high));
         value.is_finite().then_some(Point { x, y: value, spread })
     };
@@ -173,7 +173,7 @@ fn table(measured: &Measured) -> Table {
         statistics::mean(&finite).unwrap_or(f64::NAN)
     };
     for (at, metres) in DISTANCES.iter().enumerate() {
-        let Estimate { value, low, high, .. } = ratio(&times, [TCP, APPROXIMATE], at);
+        let Estimate { value, low, high, .. } = ratio(&times, TCP, APPROXIMATE, at);
         let mut row = vec![metres.to_string()];
         row.extend([TCP, APPROXIMATE].map(|way| of(&seconds_at(&times, way, at))));
         row.extend([value, low, high].map(|it| format!("{it:.3}")));

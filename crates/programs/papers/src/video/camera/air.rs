@@ -54,7 +54,8 @@ fn scenario(scheme: &Scheme, metres: f64) -> String {
 /// Carries packets, each from its time on, until nothing is under way.
 pub(super) fn carry(
     figure: &'static str,
-    (scheme, metres): (&Scheme, f64),
+    scheme: &Scheme,
+    metres: f64,
     packets: &[(Instant, Vec<u8>)],
     seed: Seed,
 ) -> Result<Carried, ExperimentError> {

@@ -49,14 +49,15 @@ impl SchemeRun {
 /// If the program does not start, or the file cannot be written.
 pub(super) fn described(
     program: &Path,
-    (base, scheme): (&Path, &CameraScheme),
+    base: &Path,
+    scheme: &CameraScheme,
     file: &Path,
 ) -> Result<Result<String, String>, ExperimentError> {
     let of_file = |source| ExperimentError::File { path: file.to_owned(), source };
     let mut command = Command::new(program);
     command.arg("run").arg("--scenario").arg(base).args(&scheme.options).arg("--generate");
     command.stdout(fs::File::create(file).map_err(of_file)?);
-    let output = watched(command, &shown(scheme), (RUN_LIMIT, None))?;
+    let output = watched(command, &shown(scheme), RUN_LIMIT, None)?;
     if !output.status.success() {
         return Ok(Err(without_place(&last_words(&output), base).to_owned()));
     }
@@ -69,8 +70,10 @@ pub(super) fn described(
 /// If the run fails; that nothing arrives is no error.
 pub(super) fn once(
     comparison: &CameraComparison,
-    (scheme, seed): (&CameraScheme, Seed),
-    (scratch, scenario): (&Path, &Path),
+    scheme: &CameraScheme,
+    seed: Seed,
+    scratch: &Path,
+    scenario: &Path,
 ) -> Result<SchemeRun, ExperimentError> {
     let [summary, report, sent] =
         ["summary.json", "report.json", "sent"].map(|name| scratch.join(name));
@@ -99,7 +102,7 @@ pub(super) fn once(
     let wait = Duration::from(comparison.wait);
     let limit = Duration::from(comparison.plan.length()) + wait + DRAIN_LIMIT + RUN_LIMIT;
     let is_over = Some(Over { sent: &sent, report: &report, wait, since: None });
-    let output = watched(command, &shown(scheme), (limit, is_over))?;
+    let output = watched(command, &shown(scheme), limit, is_over)?;
     // A sender that finds no receiver has sent nothing: the report is empty then.
     if output.status.code().is_none_or(|code| code >= 125 || code == 2) {
         let message = last_words(&output);
@@ -193,7 +196,8 @@ impl Over<'_> {
 fn watched(
     mut command: Command,
     shown: &str,
-    (limit, mut over): (Duration, Option<Over<'_>>),
+    limit: Duration,
+    mut over: Option<Over<'_>>,
 ) -> Result<Output, ExperimentError> {
     let failed = |source| ExperimentError::Start { command: shown.to_owned(), source };
     // Errors are a few lines, so that the pipe does not fill up.

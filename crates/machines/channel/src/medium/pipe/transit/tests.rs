@@ -17,7 +17,7 @@ fn slotted(slots: &str) -> PathConfig {
 
 /// When frames of 1000 bytes leave that come at these times, in microseconds.
 fn left(transit: &mut Transit, came: &[u64]) -> Vec<u64> {
-    let left = came.iter().map(|us| transit.next((at(*us), at(*us)), 1000).0);
+    let left = came.iter().map(|us| transit.next(at(*us), at(*us), 1000).0);
     left.map(|left| (left - Instant::START).as_nanos() / 1000).collect()
 }
 
@@ -53,9 +53,9 @@ fn copies_hold_up_nothing_and_keep_behind_what_left_before() {
     let mut copies = 0;
     let mut latest = Instant::START;
     for number in 0..1_000 {
-        let came = (at(number * 1_000), at(number * 1_000));
-        let (alone, none) = plain.next(came, 1_000);
-        let (original, copy) = copied.next(came, 1_000);
+        let came = at(number * 1_000);
+        let (alone, none) = plain.next(came, came, 1_000);
+        let (original, copy) = copied.next(came, came, 1_000);
         assert_eq!((alone, none), (original, None), "frame {number}");
         latest = latest.max(original);
         copies += usize::from(copy.is_some());
@@ -90,7 +90,7 @@ proptest! {
             let mut path = transit(&config).behind(&before);
             for gap in gaps {
                 now += gap;
-                let (left, _) = path.next((at(now), at(now)), 1000);
+                let (left, _) = path.next(at(now), at(now), 1000);
                 prop_assert!(left >= at(now));
                 prop_assert!(reorders || left >= latest, "{left:?} after {latest:?}");
                 latest = latest.max(left);
