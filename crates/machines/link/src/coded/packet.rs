@@ -62,13 +62,15 @@ impl Planning {
     fn frames(&self, plan: Plan, bytes: usize) -> FramesOfPacket {
         let data = if plan.uncoded { bytes.max(1) } else { plan.level.data() };
         let blocks = bytes.div_ceil(data).max(1);
-        let count = blocks.div_ceil(usize::from(plan.blocks).clamp(1, MAX_BLOCKS));
+        let most = usize::from(plan.blocks).clamp(1, MAX_BLOCKS);
+        let count = blocks.div_ceil(most);
+        let described = if self.padded { count * most } else { blocks };
         let contents = if self.padded {
-            count * usize::from(plan.blocks) * BLOCK
+            described * BLOCK
         } else {
             bytes + blocks * (BLOCK_CHECK + plan.level.parity())
         };
-        let stretches = if plan.uncoded { Self::STRETCH + 1 } else { blocks * Self::STRETCH };
+        let stretches = if plan.uncoded { Self::STRETCH + 1 } else { described * Self::STRETCH };
         let headers = count * self.beside + stretches;
         FramesOfPacket { count, contents, bytes: contents + headers }
     }

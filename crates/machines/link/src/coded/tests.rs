@@ -1,7 +1,7 @@
 use core::num::NonZeroU8;
 
 use proptest::prelude::*;
-use windfall_base::{Check, Class, Duration, PacketDrop, Seed, Stream, Tag};
+use windfall_base::{Check, Class, Duration, PacketDrop, PacketEventKind, Seed, Stream, Tag};
 use windfall_wire_link::coded::{BLOCK, HEADER_PARITY, Level, Stretch};
 
 use super::stream::PacketStream;
@@ -188,6 +188,88 @@ fn a_clean_link_carries_packets_uncoded_and_losses_bring_blocks() {
         }
     });
     assert_eq!(pair.delivered[10].payload.to_bytes(), packet(10, 1_500).payload.to_bytes());
+}
+
+#[test]
+fn a_packet_is_sent_if_all_its_frames_can_arrive_before_it_expires() {
+    for kind in [PolicyKind::Bold, PolicyKind::Light, PolicyKind::Robust] {
+        for (padded, len) in [false, true].into_iter().flat_map(|it| [(it, 40), (it, 1_500)]) {
+            let config = CodedConfig { padded, ..config(kind) };
+            let mut bytes = 0;
+            let mut count = |unit: &mut Frame| {
+                bytes += unit.len() as u64;
+                (true, true)
+            };
+            let mut pair = Pair::new(config.clone());
+            pair.run(vec![packet(0, len)], 99, &mut count);
+            let passage = TransitTiming {
+                per_byte: Duration::from_micros(1),
+                delay: Duration::from_micros(50),
+                ..TransitTiming::default()
+            };
+            let arrival = Instant::START + Duration::from_micros(bytes + 50);
+            for (expires, sent) in [(arrival, true), (arrival - Duration::from_nanos(1), false)] {
+                let mut sender = Coded::new(config.clone());
+                sender.set_passage(passage);
+                let mut queue = vec![Pulled { frame: packet(0, len), expires: Some(expires) }];
+                let unit = sender.next_unit(Instant::START, || queue.pop());
+                assert_eq!(unit.is_some(), sent, "{kind} {padded} {len}: {bytes} bytes");
+            }
+        }
+    }
+}
+
+/// Fails frames until one has the strongest parity. A packet expires just before that if `late`.
+fn frames_before_a_trial(late: Option<u32>) -> u32 {
+    let mut sender = Coded::new(config(PolicyKind::Flex));
+    let delay = Duration::from_millis(1);
+    sender.set_passage(TransitTiming { delay, ..TransitTiming::default() });
+    let expires = Instant::START + Duration::from_secs(1);
+    let mut queue = VecDeque::from([0, 1].map(|number| packet(number, 1_200)));
+    for frames in 0..100 {
+        let is_late = late.is_some_and(|late| late <= frames);
+        let now = if is_late { expires } else { Instant::START };
+        let pull = || {
+            let frame = queue.pop_front()?;
+            let expires = (frame.tag == Some(Tag(0))).then_some(expires);
+            Some(Pulled { frame, expires })
+        };
+        let mut unit = sender.next_unit(now, pull).expect("there is a packet");
+        let head = codes::open_header(&unit.header).expect("a header");
+        if head.level == Level::STRONGEST {
+            return frames;
+        }
+        assert_eq!(unit.tag, Some(Tag(u64::from(is_late))));
+        let len = unit.payload.len();
+        spoil(&mut unit, 0..len);
+        let (_, feedback) = Coded::new(config(PolicyKind::Flex)).take_unit(unit);
+        sender.take_outcome(feedback.as_ref());
+    }
+    100
+}
+
+#[test]
+fn a_packet_that_has_expired_uses_up_no_trial_of_the_strongest_parity() {
+    let frames = frames_before_a_trial(None);
+    assert!((1..100).contains(&frames));
+    assert_eq!(frames_before_a_trial(Some(frames)), frames);
+}
+
+#[test]
+fn a_packet_says_of_how_many_copies_its_blocks_were_made() {
+    let mut pair = Pair::new(CodedConfig { combine: true, ..config(PolicyKind::Bold) });
+    let mut attempts = 0;
+    // Two blocks, each with a wrong byte that is right in the next attempt.
+    pair.run(vec![packet(0, 400)], 9, |unit| {
+        attempts += 1;
+        spoil(unit, [10 * attempts, 255 + 10 * attempts].into_iter());
+        (true, true)
+    });
+    assert_eq!((attempts, pair.delivered.len()), (2, 1));
+    assert_eq!(pair.delivered[0].payload.to_bytes(), packet(0, 400).payload.to_bytes());
+    let events = core::iter::from_fn(|| pair.receiver.poll_event());
+    let kinds: Vec<_> = events.map(|event| event.kind).collect();
+    assert_eq!(kinds, [PacketEventKind::Combined { copies: 2 }]);
 }
 
 //= S3.18

@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
 use windfall_base::{Probability, Seed, Stream};
 use windfall_wire_link::check::frame_check;
@@ -45,6 +47,31 @@ fn attempts(rate: f64, seed: u64) -> usize {
         copies.keep(new);
     }
     99
+}
+
+#[test]
+fn the_copies_of_packets_that_are_past_make_room_for_others() {
+    let mut deliveries = VecDeque::new();
+    let mut events = VecDeque::new();
+    let mut out = Output { deliveries: &mut deliveries, events: &mut events };
+    let right = packet(1_500);
+    let mut store = CopyStore::new(1_500);
+    let mut take = |store: &mut CopyStore, seq, burst: core::ops::Range<usize>| {
+        let mut copy = right.clone();
+        copy[burst].iter_mut().for_each(|byte| *byte ^= 0x5a);
+        let mismatch = Some(against(&right)(&copy));
+        let mut frame = Frame::packet(copy);
+        frame.damage.frame = Check::Bad;
+        store.take(Seq32(seq), &mut frame, mismatch, &mut out);
+        frame.damage.frame == Check::Good
+    };
+    // There is room for one copy.
+    assert!(!take(&mut store, 0, 100..180));
+    assert!(!take(&mut store, 1, 100..180));
+    assert!(!take(&mut store, 1, 900..980));
+    store.forget_before(Seq32(1));
+    assert!(!take(&mut store, 1, 100..180));
+    assert!(take(&mut store, 1, 900..980));
 }
 
 #[test]

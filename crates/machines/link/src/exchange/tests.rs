@@ -40,6 +40,26 @@ fn delivered(exchange: &mut Exchange) -> Vec<u64> {
 }
 
 #[test]
+fn a_packet_is_sent_if_its_unit_can_arrive_before_it_expires() {
+    for framing in framings() {
+        let len = unit(&mut Exchange::new(framing.clone()), 1).len() as u64;
+        let passage = TransitTiming {
+            per_byte: Duration::from_micros(1),
+            delay: Duration::from_micros(50),
+            ..TransitTiming::default()
+        };
+        let arrival = Instant::START + Duration::from_micros(len + 50);
+        for (expires, sent) in [(arrival, true), (arrival - Duration::from_nanos(1), false)] {
+            let mut exchange = Exchange::new(framing.clone());
+            exchange.set_passage(passage);
+            let mut queue = vec![Pulled { frame: packet(1), expires: Some(expires) }];
+            let unit = exchange.next_unit(Instant::START, || queue.pop());
+            assert_eq!(unit.is_some(), sent, "{framing:?}");
+        }
+    }
+}
+
+#[test]
 fn a_packet_is_held_where_it_is_until_it_goes_on() {
     for framing in framings() {
         let [mut near, mut far] = [Exchange::new(framing.clone()), Exchange::new(framing)];

@@ -426,9 +426,9 @@ impl Best {
         let pieces = bytes.div_ceil(data).clamp(1, MAX_BLOCKS);
         match fates {
             [Fate::Good(_)] => {
-                let last = bytes.saturating_sub((pieces - 1) * data).min(data);
                 let good = [Fate::Good(0); MAX_BLOCKS];
-                self.cuts.learn(Level::NONE, last, &good[..pieces]);
+                // Without parity the length of the last block does not matter.
+                self.cuts.learn(Level::NONE, data, &good[..pieces]);
                 self.learn_blocks(Level::NONE, &good[..pieces], bytes);
             }
             [Fate::Missing] => self.cuts.learn_uncoded(pieces),

@@ -137,6 +137,16 @@ mod tests {
     }
 
     #[test]
+    fn the_last_block_holds_what_the_others_have_no_room_for() {
+        let last = |level, bytes, blocks: usize| last_block(level, bytes, &[GOOD; 5][..blocks]);
+        assert_eq!(last(Level::NONE, 700, 3), 700 - 2 * 253);
+        assert_eq!(last(Level::ROBUST, 700, 4), 700 - 3 * 179);
+        assert_eq!(last(Level::NONE, 100, 1), 100);
+        // A padded frame, and one that carries a part of a longer packet.
+        assert_eq!([last(Level::NONE, 100, 5), last(Level::NONE, 2_000, 5)], [0, 253]);
+    }
+
+    #[test]
     fn a_link_is_trusted_until_something_is_cut() {
         assert_reached(&Cuts::default(), &[1.0; 5]);
         assert_reached(&learned(&[&[GOOD; 5], &[GOOD; 3]]), &[1.0; 5]);

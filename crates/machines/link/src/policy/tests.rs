@@ -50,6 +50,14 @@ fn names_are_read_as_they_are_written() {
 }
 
 #[test]
+fn policies_of_other_crates_are_told_apart_by_their_names() {
+    let own = |name| PolicyChoice::Own(OwnPolicy { name, build: |_| Box::new(Flex::default()) });
+    assert_eq!(own("one"), own("one"));
+    assert_ne!(own("one"), own("other"));
+    assert_ne!(own("flex"), PolicyChoice::Named(PolicyKind::Flex));
+}
+
+#[test]
 fn flex_repeats_failed_blocks_or_whole_frames() {
     let repeats = |kind: PolicyKind| kind.build(COST).plan(&REQUEST).map(|plan| plan.whole);
     assert_eq!(repeats(PolicyKind::Flex), Some(false));
@@ -243,6 +251,15 @@ fn spells_that_no_code_mends_leave_level_and_length_alone() {
 
 //= S3.21
 #[test]
+fn flex_spends_parity_on_every_fifth_block_of_long_frames() {
+    // Twelve wrong symbols in one of five blocks: 26 bytes of parity in each cost a tenth.
+    let fate = |plan: Plan, index| if index == 0 { wrong(plan, 12) } else { Fate::Good(0) };
+    let plan = feed(&mut Flex::default(), 400, fate);
+    assert_eq!(plan.level, Level::correcting(12));
+}
+
+//= S3.21
+#[test]
 fn flex_mends_the_cuts_of_short_frames_where_nearly_all_are_cut() {
     let mut flex = Flex::default();
     cut_anywhere(&mut flex, 0.95, 200);
@@ -250,6 +267,8 @@ fn flex_mends_the_cuts_of_short_frames_where_nearly_all_are_cut() {
     assert_eq!(flex.plan(&REQUEST).unwrap().level, Level::NONE);
     let rest = flex.plan(&Request { bytes: 239, ..REQUEST }).unwrap();
     assert!(rest.level > Level::ROBUST, "{rest:?}");
+    // The strongest would carry no more than 54 bytes of it.
+    assert!(rest.level < Level::STRONGEST, "{rest:?}");
     // If no block is truncated, it has no parity.
     let mut flex = Flex::default();
     cut_anywhere(&mut flex, 0.0, 200);

@@ -149,6 +149,17 @@ fn what_is_reported_does_not_count_as_in_flight_once_sending_starts_over() {
     }
 }
 
+#[test]
+fn beyond_where_sending_starts_over_nothing_counts_as_in_flight() {
+    let sent = flow(1);
+    let mut recovery = modelled();
+    told(&mut recovery, &sent, 5_001, 7_001);
+    assert_eq!(recovery.in_flight(&sent), 8_000);
+    // Six segments have left again, of which one was reported.
+    let again = SendSequence { nxt: 6_001, ..sent };
+    assert_eq!(recovery.in_flight(&again), 5_000);
+}
+
 /// Reports that the peer has `left..right`.
 fn told(recovery: &mut Recovery, flow: &SendSequence, left: u32, right: u32) {
     let block = SackBlock { left: Seq32(left), right: Seq32(right) };

@@ -245,6 +245,25 @@ fn whoever_makes_progress_is_not_reset_however_little_memory_there_is() {
 }
 
 #[test]
+fn data_that_a_window_of_before_allows_are_refused_if_there_is_no_memory_for_them() {
+    let mut pair = Pair::with(TcpConfig::default());
+    pair.ends[FAR].reads = false;
+    pair.send(NEAR, 60_000).run_for(ms(500));
+    assert_eq!(pair.connection(FAR).readable(), 60_000);
+    pair.ends[FAR].tcp.set_memory(100_000);
+    pair.send(NEAR, 400_000).run_for(Duration::from_secs(2));
+    let held = pair.ends[FAR].tcp.held_bytes();
+    assert!(held < 101_000, "{held}");
+    assert!(pair.ends[FAR].drops.total() > 0);
+    // Whatever is read makes room.
+    for _ in 0..400 {
+        while pair.read(FAR, usize::MAX) > 0 {}
+        pair.run_for(ms(500));
+    }
+    assert_eq!(pair.ends[FAR].incoming.len(), 460_000);
+}
+
+#[test]
 fn a_window_stays_closed_while_memory_is_short() {
     let config = TcpConfig::default().with(|it| it.receive_buffer = 380_000.into());
     let mut pair = Pair::with(config);

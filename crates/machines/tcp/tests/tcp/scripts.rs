@@ -343,6 +343,7 @@ scripts! {
     close_simultaneous_crossed
     close_unread
     closed_window
+    corruption_cut_timestamps
     corruption_draft_safe
     corruption_elsewhere
     corruption_explained
@@ -361,6 +362,7 @@ scripts! {
     ecn
     f_rto
     f_rto_in_recovery
+    f_rto_nagle
     f_rto_new_data
     fast_open_client
     fast_open_retransmitted

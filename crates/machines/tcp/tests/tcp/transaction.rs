@@ -100,6 +100,28 @@ fn the_syn_waits_for_data_unless_it_is_opened_without() {
 }
 
 #[test]
+fn the_size_that_a_server_names_later_bounds_the_data_of_the_next_syn() {
+    let mut pair = acquainted(true, true);
+    pair.fate = Box::new(|_| Fate::lost());
+    pair.connect().send(NEAR, 10).run_for(ms(1));
+    let syn = pair.sent(NEAR).last().unwrap();
+    let answer = TcpRepr {
+        src_port: address(FAR).port(),
+        dst_port: address(NEAR).port(),
+        ack: syn.header.seq + 11,
+        flags: TcpFlags::SYN | TcpFlags::ACK,
+        window: 9_000,
+        options: TcpOptions { mss: Some(1_000), ..TcpOptions::default() },
+        ..TcpRepr::default()
+    };
+    pair.inject(NEAR, &answer, &[]).unwrap();
+    let id = pair.ends[NEAR].id.unwrap();
+    pair.ends[NEAR].tcp.abort(id).unwrap();
+    pair.run_for(ms(100)).connect();
+    assert_eq!(pair.connection(NEAR).room_on_syn(), Some(960));
+}
+
+#[test]
 fn data_on_a_syn_are_copied_and_counted() {
     let mut pair = acquainted(true, true);
     pair.connect().send(NEAR, 200).run_for(ms(15));

@@ -1,6 +1,11 @@
-use windfall_base::{Seed, Stream};
+use std::collections::VecDeque;
+
+use windfall_base::seq::Seq32;
+use windfall_base::{Check, Frame, PacketEvent, PacketEventKind, Seed, Stream};
+use windfall_wire_link::pipe::IncrementPart;
 
 use super::*;
+use crate::output::Output;
 
 fn packet(len: usize, seed: u64) -> Vec<u8> {
     let mut stream = Stream::new(Seed(seed), "packet");
@@ -141,4 +146,79 @@ fn a_level_that_was_not_enough_says_that_more_is_needed_and_not_how_much() {
         }
     }
     assert!(choice.first(1_500, choice.least()).is_some());
+}
+
+/// A store, and what it has reported.
+struct Kept {
+    store: IncrementStore,
+    events: VecDeque<PacketEvent>,
+}
+
+impl Kept {
+    fn new(room: usize) -> Self {
+        Self { store: IncrementStore::new(room), events: VecDeque::new() }
+    }
+
+    /// Takes a copy whose bytes at these places are wrong.
+    fn take_copy(&mut self, seq: u32, right: &[u8], wrong: &[usize]) -> Increment {
+        let mut copy = right.to_vec();
+        wrong.iter().for_each(|at| copy[*at] ^= 0xff);
+        let mut out = Output { deliveries: &mut VecDeque::new(), events: &mut self.events };
+        self.store.take_copy(Seq32(seq), &Frame::packet(copy), &mut out)
+    }
+
+    /// Takes `count` symbols of the parity of each block from `first` on, of which the frame has
+    /// `bytes`.
+    fn take_parity(&mut self, seq: u32, part: IncrementPart, bytes: Vec<u8>) -> Increment {
+        let mut frame = Frame::packet(bytes);
+        frame.damage.frame = Check::Good;
+        let mut out = Output { deliveries: &mut VecDeque::new(), events: &mut self.events };
+        self.store.take_parity(Seq32(seq), part, &frame, &mut out)
+    }
+}
+
+#[test]
+fn a_packet_is_made_of_its_copies_and_its_parity_and_says_of_how_many() {
+    let right = packet(300, 1);
+    let mut kept = Kept::new(10_000);
+    assert!(matches!(kept.take_copy(7, &right, &[10]), Increment::Kept));
+    assert!(matches!(kept.take_copy(7, &right, &[20]), Increment::Kept));
+    let part = IncrementPart { packet: 300, first: 0, count: 8 };
+    let parity = parity_of(&right.clone().into())[..8 * blocks(300)].to_vec();
+    let Increment::Made(made) = kept.take_parity(7, part, parity) else {
+        panic!("eight symbols suffice for one wrong byte in a block");
+    };
+    assert_eq!(made.payload.to_bytes()[..], right[..]);
+    assert_eq!((made.damage.frame, made.damage.corrected), (Check::Good, 1));
+    let kinds: Vec<_> = kept.events.iter().map(|event| event.kind.clone()).collect();
+    assert_eq!(kinds, [PacketEventKind::Combined { copies: 3 }]);
+}
+
+#[test]
+fn parity_that_the_code_does_not_have_is_useless() {
+    let right = packet(300, 1);
+    let mut kept = Kept::new(10_000);
+    assert!(matches!(kept.take_copy(0, &right, &[10]), Increment::Kept));
+    // More symbols than the code has, and more or fewer than the header says.
+    for (first, count, len) in [(120, 20, 20 * 3), (0, 129, 129 * 3), (0, 2, 5), (0, 2, 7)] {
+        let part = IncrementPart { packet: 300, first, count };
+        let taken = kept.take_parity(0, part, vec![0; len]);
+        assert!(matches!(taken, Increment::Useless), "{first} {count} {len}");
+    }
+    let part = IncrementPart { packet: 300, first: 126, count: 2 };
+    assert!(matches!(kept.take_parity(0, part, vec![0; 2 * 3]), Increment::Kept));
+}
+
+#[test]
+fn what_arrived_whole_or_is_past_makes_room_for_other_packets() {
+    let right = packet(300, 1);
+    let mut kept = Kept::new(300);
+    assert!(matches!(kept.take_copy(0, &right, &[10]), Increment::Kept));
+    assert!(matches!(kept.take_copy(1, &right, &[10]), Increment::Useless));
+    kept.store.forget(Seq32(0));
+    assert!(matches!(kept.take_copy(1, &right, &[10]), Increment::Kept));
+    kept.store.forget_before(Seq32(1));
+    assert!(matches!(kept.take_copy(2, &right, &[10]), Increment::Useless));
+    kept.store.forget_before(Seq32(2));
+    assert!(matches!(kept.take_copy(2, &right, &[10]), Increment::Kept));
 }

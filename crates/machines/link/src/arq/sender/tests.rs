@@ -1,6 +1,6 @@
 use core::num::NonZeroU8;
 
-use windfall_base::{Class, Seed, Stream, Tag};
+use windfall_base::{Class, FlowId, PacketEventKind, Seed, Stream, Tag, TransitTiming};
 use windfall_wire_link::pipe::{Bitmap, Header};
 
 use super::super::framer::Whole;
@@ -224,6 +224,27 @@ fn a_packet_lost_sixteen_times_in_no_time_makes_the_link_pause() {
 }
 
 #[test]
+fn a_link_pauses_again_at_the_end_of_a_pause() {
+    for coding in CODINGS {
+        let mut hand = Hand::persistent(coding);
+        hand.queue.push_back(packet(0, 80).into());
+        // Each pause is twice as long as the one before.
+        for pause in [100, 200, 400] {
+            for _ in 0..16 {
+                let frame = hand.send().expect("it does not pause");
+                assert_eq!(frame.tag, Some(Tag(0)));
+                let probe = hand.send().expect("a report is wanted");
+                hand.arrive(probe);
+                hand.answer();
+            }
+            let end = hand.now + Duration::from_micros(pause);
+            assert_eq!(hand.near.poll_timeout(), Some((end, "link pauses")));
+            hand.now = end;
+        }
+    }
+}
+
+#[test]
 fn a_link_without_rate_and_delay_that_lets_nothing_through_is_tried_ever_more_rarely() {
     for coding in CODINGS {
         let mut hand = Hand::persistent(coding);
@@ -415,6 +436,73 @@ fn a_path_that_no_longer_reorders_is_no_longer_waited_for() {
         hand.answer();
     }
     assert!((16..30).contains(&waited), "{waited}");
+}
+
+#[test]
+fn an_overtaken_packet_is_waited_for_half_of_the_time_in_which_its_frame_can_still_begin() {
+    let mut hand = Hand::persistent(None);
+    let per_byte = Duration::from_micros(10);
+    hand.near.set_passage(TransitTiming { per_byte, ..TransitTiming::default() });
+    let [late, early] = [0, 1].map(|n| hand.send_new(packet(n, 80)));
+    hand.wait(Duration::from_millis(10));
+    // From then on what is overtaken has 50 ms.
+    for (frame, wait) in [(early, 40), (late, 0)] {
+        hand.arrive(frame);
+        hand.answer();
+        hand.wait(Duration::from_millis(wait));
+    }
+    drop(hand.send_all());
+    let expires = Some(hand.now + Duration::from_millis(20));
+    hand.queue.push_back(Pulled { frame: packet(2, 80), expires });
+    drop(hand.send().expect("it is worth sending"));
+    let next = hand.send_new(packet(3, 80));
+    hand.arrive(next);
+    hand.answer();
+    // At most 23 bytes of header and 4 of the frame check beside the packet.
+    let left = Duration::from_millis(20) - per_byte * (80 + 23 + 4);
+    let due = hand.now + left / 2;
+    assert_eq!(hand.near.poll_timeout(), Some((due, "link frame overtaken")));
+}
+
+#[test]
+fn a_packet_is_sent_if_its_frame_can_arrive_before_it_expires() {
+    let limited = Class { attempts: NonZeroU8::new(9), flow: FlowId(1), ..Class::NONE };
+    for coding in CODINGS {
+        for class in [Class::NONE, limited] {
+            let packet = || packet(0, 80).with_class(class);
+            let len = Hand::persistent(coding.clone()).send_new(packet()).len() as u64;
+            let passage = TransitTiming {
+                per_byte: Duration::from_micros(1),
+                delay: Duration::from_micros(50),
+                ..TransitTiming::default()
+            };
+            let arrival = Instant::START + Duration::from_micros(len + 50);
+            for (expires, sent) in [(arrival, true), (arrival - Duration::from_nanos(1), false)] {
+                let mut hand = Hand::persistent(coding.clone());
+                hand.near.set_passage(passage);
+                hand.queue.push_back(Pulled { frame: packet(), expires: Some(expires) });
+                let frame = hand.send().filter(|frame| frame.tag.is_some());
+                assert_eq!(frame.is_some(), sent, "{coding:?} {class:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_copies_of_a_packet_that_was_received_are_not_combined() {
+    let config = PipeConfig { arq: Arq::Persistent, combine: true, ..PipeConfig::default() };
+    let mut hand = Hand::new(config);
+    let [_, second] = [0, 1].map(|number| hand.send_new(packet(number, 80)));
+    hand.arrive(second.clone());
+    for byte in [40, 60] {
+        let mut copy = second.clone();
+        copy.invert(&[8 * byte]);
+        hand.arrive(copy);
+    }
+    let events: Vec<_> = core::iter::from_fn(|| hand.far.poll_event()).collect();
+    let combined = |event: &PacketEvent| matches!(event.kind, PacketEventKind::Combined { .. });
+    assert!(!events.iter().any(combined));
+    assert_eq!(events.iter().filter(|event| event.drop_reason().is_some()).count(), 2);
 }
 
 #[test]

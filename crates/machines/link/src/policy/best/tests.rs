@@ -130,6 +130,7 @@ fn what_no_level_saves_counts_as_lost() {
     let promise = best.promise(253, coded(1, Level::NONE), 0.5, 0.0);
     close(promise.all, 0.3);
     close(promise.bytes, 0.3 * 253.0);
+    close(promise.kept, 0.3);
 }
 
 #[test]
@@ -163,9 +164,24 @@ fn a_frame_comes_whole_if_all_its_blocks_do() {
     let promise = best().promise(700, coded(5, Level::NONE), 0.9, 0.0);
     close(promise.all, 0.729);
     close(promise.bytes, 630.0);
+    close(promise.kept, 0.9);
     let promise = best().promise(700, UNCODED, 0.9, 0.0);
     close(promise.all, 0.729);
     close(promise.bytes, 700.0 * 0.729);
+}
+
+#[test]
+fn the_failed_bytes_of_a_frame_are_those_of_frames_that_do_not_come_whole() {
+    // A tenth of 1 265 bytes, all of which are in the 41 of 100 frames with a failed block.
+    let promise = best().promise(1_265, coded(5, Level::NONE), 0.9, 0.0);
+    assert_eq!(Best::failing(&promise, 0.59), (309, 2));
+    // At least a block fails, or all of a shorter frame; and no more than the frame carries.
+    assert_eq!(Best::failing(&promise, 0.01), (253, 1));
+    assert_eq!(Best::failing(&promise, 0.95), (1_265, 5));
+    let promise = best().promise(100, coded(5, Level::NONE), 0.9, 0.0);
+    assert_eq!(Best::failing(&promise, 0.1), (100, 1));
+    let promise = best().promise(1_265, UNCODED, 0.9, 0.0);
+    assert_eq!(Best::failing(&promise, 0.59), (1_265, 1));
 }
 
 #[test]

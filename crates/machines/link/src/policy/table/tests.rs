@@ -171,6 +171,30 @@ fn what_cannot_be_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_refused_rule_says_which_rule_is_in_its_way_or_what_to_write_instead() {
+    let problem = |plan, rules: &[TableRule]| {
+        let refused = PolicyTable::new(vec![state(plan, rules), state(NONE, &[])]);
+        refused.expect_err("it is refused").to_string()
+    };
+    let whenever = |first: TableRule, other: TableRule| {
+        problem(LIGHT, &[first, other]).starts_with("rule 1 of the state holds whenever")
+    };
+    let bad = |at_least, of| rule(Sight::Bad, at_least, of, 1);
+    for sight in [Sight::Lost, Sight::Cut, Sight::Failed] {
+        assert!(whenever(bad(3, 4), rule(sight, 3, 4, 1)), "{sight:?}");
+    }
+    assert!(whenever(rule(Sight::Good, 3, 4, 1), rule(Sight::Slack(2), 3, 4, 1)));
+    assert!(whenever(rule(Sight::Tight(3), 3, 4, 1), rule(Sight::Failed, 3, 4, 1)));
+    assert!(whenever(rule(Sight::Tight(3), 3, 4, 1), rule(Sight::Tight(4), 3, 4, 1)));
+    // Of five among nine some two are as close as three.
+    assert!(whenever(bad(2, 3), bad(5, 9)));
+    for sight in [Sight::Tight(1), Sight::Slack(0)] {
+        let problem = problem(NONE, &[rule(sight, 1, 1, 1)]);
+        assert_eq!(problem, "without parity no symbol is corrected: use failed or good");
+    }
+}
+
+#[test]
 fn rules_that_are_never_taken_are_refused() {
     let refused = |rules: &[TableRule]| {
         let error = PolicyTable::new(vec![state(LIGHT, rules), state(NONE, &[])]).err()?;
