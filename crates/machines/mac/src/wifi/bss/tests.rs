@@ -122,6 +122,20 @@ fn an_access_point_that_falls_silent_is_left() {
 }
 
 #[test]
+fn an_access_point_is_left_after_nine_beacons_that_did_not_come() {
+    // A beacon each 102.4 ms; one that is 20 ms late counts as missed.
+    let after = |beacons: u64| Duration::from_micros(102_400 * beacons + 20_000);
+    for (beacons, is_left) in [(8, false), (9, true), (50, true)] {
+        let mut bss = joined();
+        let at = millis(300);
+        hears(&mut bss, at, (Kind::Beacon, 2), beacon(b"office", at), -60.0);
+        // However long it was not asked.
+        bss.settle(at + after(beacons));
+        assert_eq!(bss.access_point().is_none(), is_left, "{beacons}");
+    }
+}
+
+#[test]
 fn requests_without_an_answer_are_made_again_after_the_next_beacon() {
     let mut bss = member();
     let at = millis(10);

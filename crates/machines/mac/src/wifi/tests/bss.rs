@@ -1,6 +1,6 @@
 use core::num::NonZeroU8;
 
-use windfall_base::Class;
+use windfall_base::{Class, Tag};
 use windfall_testkit::laws;
 use windfall_wire_link::ieee80211::management::{Beacon, Ssid, capability, erp};
 
@@ -100,6 +100,18 @@ fn what_is_known_to_be_damaged_on_the_first_hop_is_known_to_be_so_on_the_second(
     let last = cell.timeline.as_str().lines().rfind(given).expect("it came");
     assert!(last.ends_with("packet len=988"), "{last}");
     assert_eq!([0, 1].map(|station| up(&cell, station)), [0, 0]);
+}
+
+#[test]
+fn a_packet_that_is_relayed_keeps_its_name() {
+    let mut cell = cell(3, Phy::G, 1, infrastructure(false));
+    cell.run_until(micros(400_000));
+    cell.packet(1, kilobyte(42));
+    cell.run_until(micros(410_000));
+    let sent = cell.stations[0]
+        .packet_events()
+        .filter(|event| matches!(event.kind, PacketEventKind::Sent { .. }));
+    assert!(sent.map(|event| event.tag).eq([Some(Tag(42))]));
 }
 
 #[test]

@@ -114,6 +114,36 @@ fn fragments_are_coded_one_by_one() {
 }
 
 #[test]
+fn the_answer_to_a_damaged_fragment_reserves_nothing() {
+    let mut cell = cell(2, Phy::G, 1, |config| {
+        config.coding = Some(Code::NONE);
+        config.fragment_threshold = 400;
+    });
+    cell.damaged = vec![0];
+    cell.packet(0, kilobyte(7));
+    cell.run_until(micros(20_000));
+    let answers = cell.timeline.as_str().lines().filter(|line| line.contains("> Ack"));
+    let reserving: Vec<bool> = answers.map(|line| !line.ends_with("reserves=0us")).collect();
+    // The Duration of a fragment covers the next one, but damage may have changed it.
+    assert_eq!(reserving, [false, true, true, false], "{}", cell.timeline.as_str());
+}
+
+/// Returns whether the sender still keeps a copy of a packet whose frame is built.
+fn is_kept(to: MacAddress, kept: bool) -> bool {
+    let mut frame = kilobyte(1);
+    frame.kept = kept;
+    let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None, source: None };
+    PendingPacket::new(packet, 0, &Config::new(address(1), Phy::G)).build(44).kept
+}
+
+#[test]
+fn a_frame_says_whether_a_copy_is_left_at_its_sender_or_at_the_source_of_its_packet() {
+    assert!(is_kept(address(2), false), "until it is acknowledged");
+    assert!(!is_kept(MacAddress::BROADCAST, false));
+    assert!(is_kept(MacAddress::BROADCAST, true));
+}
+
+#[test]
 fn stations_that_choose_jointly_keep_the_laws() {
     let new = |seed: Seed| {
         let mut config = Config::new(address(0), Phy::G);

@@ -3,6 +3,7 @@
 use windfall_base::{Overheard, Probability, Stream};
 use windfall_wire_link::ieee80211::Timing;
 
+use super::super::pending_packet::PendingPacket;
 use super::*;
 use crate::wifi::access::Access;
 use crate::wifi::{Contention, Rest};
@@ -116,4 +117,49 @@ fn a_station_whose_source_was_empty_may_rest() {
     assert!(station.dcf.rest().is_none(), "it has not asked its source");
     station.with(|dcf, pull| dcf.handle_queued(Instant::START, pull));
     assert!(matches!(station.dcf.rest(), Some(Rest::Idle)));
+    // It owes an ACK.
+    let packet = Packet {
+        frame: kilobyte(0),
+        to: address(0),
+        ether_type: snap::IPV4,
+        expires: None,
+        source: None,
+    };
+    let sender = Config::new(address(1), Phy::G);
+    let frame = PendingPacket::new(packet, 0, &sender).build(44);
+    let now = micros(1_000);
+    station.handle_input(now, AIR, Input::Frame(frame, RxVector::wired(now)));
+    assert!(station.dcf.rest().is_none());
+}
+
+#[test]
+fn slots_in_which_another_station_sends_do_not_count() {
+    let timing = Timing::G_SHORT_SLOT;
+    let mut access = Access::new(timing, Duration::ZERO);
+    access.back_off(Instant::START, 10);
+    // Four slots pass; then another station sends, and this one answers it.
+    let idle = timing.difs() + timing.slot * 4;
+    access.carrier_busy(Instant::START + idle, true, || 0);
+    access.begin(micros(400));
+    access.end(micros(450));
+    access.reception(true);
+    access.carrier_idle(micros(500));
+    assert_eq!(access.attempt_at(), Some(micros(500) + timing.difs() + timing.slot * 6));
+}
+
+#[test]
+fn an_attempt_that_is_cancelled_leaves_no_backoff() {
+    let timing = Timing::G_SHORT_SLOT;
+    let mut access = Access::new(timing, Duration::ZERO);
+    access.back_off(Instant::START, 10);
+    assert!(access.is_counting() && !access.is_settled());
+    access.spend();
+    assert!(!access.is_counting() && access.is_settled());
+    // Not even if carrier sense could no longer stop it.
+    access.back_off(Instant::START, 10);
+    let due = access.attempt_at().expect("the medium is idle");
+    access.carrier_busy(due, true, || 0);
+    assert!(access.is_committed());
+    access.spend();
+    assert_eq!(access.attempt_at(), None, "the medium is busy");
 }

@@ -29,6 +29,18 @@ fn values_that_the_standard_lacks_are_refused_by_name() {
 }
 
 #[test]
+fn a_packet_takes_the_air_time_of_its_data_frame() {
+    for phy in [Phy::B, Phy::G] {
+        let config = Config::new(address(0), phy);
+        let time = |len| config.attempt_time(config.highest_rate(), len);
+        // 24 bytes of MAC header, 8 of LLC/SNAP, 4 of FCS.
+        assert_eq!(config.packet_time(988), time(1_024));
+        let wep = Config { wep: true, ..config.clone() };
+        assert_eq!(wep.packet_time(988), time(1_024 + 8));
+    }
+}
+
+#[test]
 fn responses_use_the_highest_basic_rate_that_is_not_higher() {
     let config = Config::new(address(0), Phy::G);
     let pairs = [

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windfall_base::{Preamble, Stream};
 
 use super::super::radio::State;
-use super::super::rate_control::{ARF, RateControl, RateControlKind, ladder};
+use super::super::rate_control::{ARF, Attempt, RateControl, RateControlKind, ladder};
 use super::*;
 
 /// A rate control that only this test defines: each attempt uses the next higher rate.
@@ -27,6 +27,51 @@ impl RateControl for Rising {
     fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
         assert!(self.0.contains(&rate) && !arrived, "{rate}");
     }
+}
+
+/// A rate control that only this test defines: every packet goes in four fragments.
+const CUTTING: RateControlKind = RateControlKind {
+    name: "cutting",
+    help: "Four fragments of each packet",
+    is_adaptive: false,
+    build: |setup| Box::new(Cutting(setup.rates[0])),
+};
+
+#[derive(Debug)]
+struct Cutting(PhyRate);
+
+impl RateControl for Cutting {
+    fn rate(&mut self, _: Instant, _: u32, _: &mut Stream) -> PhyRate {
+        self.0
+    }
+
+    fn on_attempt(&mut self, _: PhyRate, _: bool) {}
+
+    fn fragments(&mut self, _: Instant, _: &Attempt) -> usize {
+        4
+    }
+}
+
+#[test]
+fn a_packet_for_one_station_is_cut_as_its_rate_control_says_but_not_too_short() {
+    let frames = |len: usize, to: MacAddress| {
+        let mut cell = cell(2, Phy::G, 2, |config| config.rate_control = CUTTING);
+        cell.stations[0].to = to;
+        cell.packet(0, packet(vec![7; len], 1));
+        cell.run_until(micros(100_000));
+        cell.stations[0].sent()
+    };
+    // A fragment has at least 256 bytes, 28 of which are header and FCS; LLC/SNAP takes 8 of the
+    // first.
+    assert_eq!(frames(4 * 230 - 8, address(1)), 4);
+    assert_eq!(frames(4 * 226 - 8, address(1)), 1);
+    assert_eq!(frames(4 * 230 - 8, MacAddress::BROADCAST), 1);
+}
+
+#[test]
+fn rate_controls_are_told_apart_by_their_names() {
+    assert_eq!(RISING, RateControlKind { help: "", ..RISING });
+    assert_ne!(RISING, CUTTING);
 }
 
 /// Returns the air time of a station with this rate control and a peer that does not answer.

@@ -522,3 +522,65 @@ fn a_trial_that_is_not_answered_costs_its_air_time() {
     let spent = before - joint.credit;
     assert!((spent - seconds).abs() < 1e-9, "{spent} of {seconds}");
 }
+
+#[test]
+fn frames_with_parity_and_without_are_missed_apart() {
+    let mut record = Record::default();
+    (0..50).for_each(|_| record.record(1, Fate::Missed, 1_000.0, 1.0));
+    (0..50).for_each(|_| record.record(0, Fate::Needed(0), 1_000.0, 1.0));
+    let [without, with] = [false, true].map(|coded| record.missed(coded, Prior::default()));
+    assert!(without < 0.1 && with > 0.9, "{without} {with}");
+    let shares = record.shares(&[0.5; CODES], Prior::default(), 1_000.0, false);
+    let noticed: Vec<f64> = shares.whole.iter().zip(shares.damaged).map(|(a, b)| a + b).collect();
+    assert!((noticed[0] - (1.0 - without)).abs() < 1e-9);
+    assert!(noticed[1..].iter().all(|it| (it - (1.0 - with)).abs() < 1e-9));
+}
+
+#[test]
+fn the_common_share_of_silences_weighs_by_the_odds_that_the_signal_suffices() {
+    let mut joint = joint(CODED);
+    joint.collides = 0.2;
+    joint.signal.report(-85);
+    let mut weak = 0;
+    for (place, (_, prior)) in joint.known().into_iter().enumerate() {
+        let suffices = joint.presumed(place)[CODES - 1];
+        let odds = suffices / (1.0 - suffices);
+        assert!((prior.weight - (1.0 + 1_000.0 * 0.2 * odds)).abs() < 1e-6, "{place}");
+        weak += u32::from(suffices < 0.5);
+    }
+    assert!(weak > 0 && weak < joint.setup.rates.len() as u32);
+}
+
+#[test]
+fn a_rate_without_a_known_length_is_that_of_long_frames() {
+    let mut joint = joint(None);
+    let draw = &mut Stream::new(Seed(3), "joint");
+    let air: Air = |rate, draw| {
+        let lost = Probability::new(0.5).is_some_and(|share| draw.chance(share));
+        (rate <= PhyRate::Ofdm12 || rate == PhyRate::Ofdm18 && !lost).then_some(0)
+    };
+    send(&mut joint, None, air, None);
+    joint.credit = 0.0;
+    let mut choose = |joint: &mut Joint, len| {
+        let attempt = Attempt { len, ..attempt(None) };
+        joint.choose(Instant::START, &attempt, draw).expect("it has no lifetime").rate
+    };
+    // Frames of a few bytes hardly ever fail.
+    assert!(choose(&mut joint, 0) > PhyRate::Ofdm12);
+    assert_eq!(choose(&mut joint, 1_500), PhyRate::Ofdm12);
+    assert_eq!(joint.rate(Instant::START, 1, draw), PhyRate::Ofdm12);
+}
+
+#[test]
+fn silences_that_were_as_frequent_before_do_not_lower_the_signal() {
+    let mut joint = joint(CODED);
+    // Every second frame is not answered, and the signal stays as it was.
+    for _ in 0..300 {
+        joint.signal.miss(0.02);
+        joint.signal.report(-60);
+    }
+    (0..4).for_each(|_| joint.signal.miss(0.02));
+    assert_eq!(joint.signal.dbm(), -60, "one series in sixteen is as long");
+    joint.signal.miss(0.02);
+    assert_eq!(joint.signal.dbm(), -61);
+}
