@@ -13,6 +13,17 @@ fn the_newest_copy_is_taken_out_first_with_how_sure_its_bytes_are() {
     assert!(copies.is_empty());
 }
 
+#[test]
+fn two_copies_are_cut_where_they_agree_for_longest() {
+    let right = vec![0; 300];
+    let mut copy = right.clone();
+    [10, 11, 50, 51, 200].iter().for_each(|at| copy[*at] = 1);
+    assert_eq!(pieces_of(&copy, &right, 3), [(10, 11), (50, 51), (200, 200)]);
+    assert_eq!(pieces_of(&copy, &right, 2), [(10, 51), (200, 200)]);
+    assert_eq!(pieces_of(&copy, &right, 9).len(), 5);
+    assert_eq!(pieces_of(&right, &right, 3), []);
+}
+
 /// A check that is a sum over the bits, as a CRC is.
 fn check(bytes: &[u8]) -> u32 {
     bytes.iter().fold(7, |sum, byte| sum.rotate_left(5) ^ u32::from(*byte))

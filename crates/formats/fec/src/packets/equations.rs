@@ -144,8 +144,7 @@ impl Equations {
         let is_known = |it: &Equation| !self.is_missing.get(it.pivot).is_some_and(|it| *it);
         let having = (0..self.equations.len()).filter(|at| self.equations[*at].terms[column] != 0);
         // Not one of missing packets where the others may have none.
-        let spent = having
-            .max_by_key(|at| (self.equations[*at].pivot == column, is_known(&self.equations[*at])));
+        let spent = having.max_by_key(|at| is_known(&self.equations[*at]));
         let Some(place) = spent else { return };
         self.equations[place].pivot = column;
         self.clear_others(place);

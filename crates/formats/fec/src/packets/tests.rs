@@ -96,6 +96,48 @@ fn the_largest_block_bears_as_many_losses_as_it_has_repairs() {
     assert_eq!(made, 100);
 }
 
+#[test]
+fn a_repair_covers_up_to_128_packets_in_one_of_128_rows() {
+    let legal = |count, row| Cover { first: 7, count, row }.is_legal();
+    assert!(legal(1, 0) && legal(128, 127));
+    assert!(!legal(0, 0) && !legal(129, 0) && !legal(1, 128));
+    let mut decoder = PacketDecoder::new(256);
+    assert!(!decoder.take_repair(Cover { first: 0, count: 1, row: 128 }, &[1; 32], None));
+}
+
+#[test]
+fn a_repair_that_was_cut_short_is_one_that_came_damaged() {
+    let (packets, repairs) = block(8, 2, 300);
+    let mut decoder = PacketDecoder::new(16);
+    (1..8).for_each(|n| decoder.take_packet(n, &packets[n as usize], false));
+    let (cover, repair) = &repairs[0];
+    decoder.take_repair(*cover, &repair[..64], Some(0));
+    assert_eq!(decoder.solve(is_right), []);
+    let (cover, repair) = &repairs[1];
+    assert!(decoder.take_repair(*cover, repair, None));
+    let made = decoder.solve(is_right);
+    assert!(made.len() == 1 && are_sent(&made, &packets));
+}
+
+/// Many equations are examined by sums of them, which tell any two packets apart.
+#[test]
+fn the_sums_of_many_equations_have_no_two_packets_alike() {
+    let (packets, repairs) = block(128, 70, 20);
+    let mut decoder = PacketDecoder::new(128);
+    (0..).zip(&packets).for_each(|(n, it)| decoder.take_packet(n, it, true));
+    for (cover, repair) in &repairs {
+        assert!(decoder.take_repair(*cover, repair, None));
+    }
+    let sums = decoder.equations.of_damaged();
+    assert!(sums.len() >= 3 && sums.len() < 70);
+    let field = field();
+    for (a, b) in (0..128).flat_map(|a| (0..a).map(move |b| (a, b))) {
+        let first = sums.iter().find(|sum| sum[a] != 0).expect("each has all columns");
+        let is_alike = |sum: &Vec<u8>| field.mul(first[a], sum[b]) == field.mul(sum[a], first[b]);
+        assert!(!sums.iter().all(is_alike), "{a} {b}");
+    }
+}
+
 /// The unknowns that equations determine, by plain elimination: each row has the coefficients of
 /// the unknowns, by their places.
 fn determined(mut rows: Vec<Vec<u8>>, unknowns: usize) -> Vec<bool> {

@@ -122,3 +122,26 @@ fn product(a: u8, b: u8) -> u8 {
     }
     product
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_under_0x11b_are_those_of_the_standard() {
+        // FIPS 197, section 4.2.
+        assert_eq!(product(0x57, 0x83), 0xc1);
+        assert_eq!(product(0x57, 0x13), 0xfe);
+        assert_eq!([product(0, 9), product(1, 9)], [0, 9]);
+    }
+
+    #[test]
+    fn a_product_is_that_of_the_images_in_the_other_field() {
+        let field = Field::new(0x11d).expect("the polynomial is primitive");
+        let (to, back) = isomorphism(&field);
+        for (a, b) in (0..=255).flat_map(|a| (0..=255).map(move |b| (a, b))) {
+            let image = product(to[usize::from(a)], to[usize::from(b)]);
+            assert_eq!(back[usize::from(image)], field.mul(a, b), "{a} {b}");
+        }
+    }
+}

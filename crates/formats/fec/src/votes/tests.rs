@@ -16,6 +16,58 @@ fn a_draw_is_a_margin_of_nothing_and_the_surer_copy_wins() {
     assert_eq!(count(&[]), Votes::default());
 }
 
+#[test]
+fn the_symbols_that_are_least_sure_are_erased() {
+    let code = ReedSolomon::new(8).expect("legal");
+    let mut right: Vec<u8> = (0..40).collect();
+    code.encode(&mut right).expect("a length of blocks");
+    // Seven wrong symbols are beyond four errors, and within eight erasures.
+    let mut block = right.clone();
+    let mut margins = [50; 40];
+    for at in [0, 3, 8, 11, 20, 33, 39] {
+        block[at] ^= 0x5a;
+        margins[at] = 10;
+    }
+    let corrected = correct(&code, &mut block, &margins, &[], core::iter::empty());
+    assert_eq!(corrected, Some(Corrected { errors: 7, erasures: 0 }));
+    assert_eq!(block, right);
+    // Symbols that have not come leave less parity for others.
+    let mut block = right.clone();
+    block[5] ^= 1;
+    let missing = [7, 9, 30, 31, 32, 35];
+    missing.iter().for_each(|at| block[usize::from(*at)] = 0);
+    let corrected = correct(&code, &mut block, &[16; 40], &missing, core::iter::empty());
+    assert!(corrected.is_some() && block == right);
+}
+
+#[test]
+fn of_several_codewords_the_one_against_the_least_margin_is_taken() {
+    let code = ReedSolomon::new(8).expect("legal");
+    let right = vec![0; 40];
+    let mut other = vec![0; 40];
+    other[4] = 1;
+    code.encode(&mut other).expect("a length of blocks");
+    let differing: Vec<usize> = (0..40).filter(|at| other[*at] != 0).collect();
+    assert_eq!(differing.len(), 9, "no two codewords are nearer");
+    // The block is nearer to the other one, but by symbols that are not sure.
+    let mut block = right.clone();
+    let mut margins = [100; 40];
+    for at in &differing[..5] {
+        block[*at] = other[*at];
+        margins[*at] = 1;
+    }
+    let corrected = correct(&code, &mut block, &margins, &[], core::iter::empty());
+    assert_eq!(corrected, Some(Corrected { errors: 5, erasures: 0 }));
+    assert_eq!(block, right);
+    // A guess that is a codeword is one of those that are compared.
+    let mut block = other.clone();
+    differing[..5].iter().for_each(|at| block[*at] = 0);
+    let mut margins = [100; 40];
+    differing[5..].iter().for_each(|at| margins[*at] = 200);
+    correct(&code, &mut block, &margins, &[], core::iter::once(other.clone()));
+    assert_eq!(block, other);
+}
+
 proptest! {
     #[test]
     fn three_equal_copies_have_the_majority_of_each_bit(
