@@ -121,7 +121,7 @@ impl Connection {
     /// lost, the next one must not echo the first copy.
     pub(super) fn note_timestamp(&mut self, now: Instant, seg: &Segment, start: u64) {
         let acked = self.receiver.acked;
-        let end = start + seg.span() + u64::from(seg.missing);
+        let end = start + seg.span();
         if let Some(timestamps) = seg.header.options.timestamps
             && self.negotiated.timestamps
             && (start..=end).contains(&acked)

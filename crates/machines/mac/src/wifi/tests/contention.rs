@@ -117,6 +117,10 @@ fn a_station_whose_source_was_empty_may_rest() {
     assert!(station.dcf.rest().is_none(), "it has not asked its source");
     station.with(|dcf, pull| dcf.handle_queued(Instant::START, pull));
     assert!(matches!(station.dcf.rest(), Some(Rest::Idle)));
+    let watched = Config { observe_radio: true, ..Config::new(address(0), Phy::G) };
+    let mut watched = Station::new(watched, address(1), 1);
+    watched.with(|dcf, pull| dcf.handle_queued(Instant::START, pull));
+    assert!(watched.dcf.rest().is_none(), "all that its radio does is recorded");
     // It owes an ACK.
     let packet = Packet {
         frame: kilobyte(0),
