@@ -15,6 +15,9 @@ use windfall_base::{
 /// The number of decided packets that are remembered, so that a late copy can still override a
 /// drop.
 const REMEMBERED: usize = 4_096;
+/// The number of older drops that are remembered. A repair may come seconds after a loss, and many
+/// short packets later.
+const OLD_DROPS: usize = 65_536;
 /// The number of bits of a tag that number the packets of one direction.
 const NUMBER_BITS: u32 = 40;
 
@@ -28,6 +31,11 @@ pub fn tag_of(direction: usize, number: u64) -> Tag {
 #[must_use]
 pub fn direction_of(tag: Tag) -> usize {
     (tag.0 >> NUMBER_BITS) as usize
+}
+
+/// Returns the number of `tag` in its direction.
+fn number_of(tag: Tag) -> u64 {
+    tag.0 & ((1 << NUMBER_BITS) - 1)
 }
 
 /// The outcomes of the packets that one interface took from its device.
@@ -66,6 +74,16 @@ pub struct LinkLedger {
     /// The outcomes of packets `base..base + fates.len()`, as far as they are known.
     fates: VecDeque<Fate>,
     base: u64,
+    /// The drops of packets before `base`, in the order of their numbers.
+    old_drops: VecDeque<OldDrop>,
+}
+
+/// A drop that a late delivery may still override.
+#[derive(Clone, Copy, Debug)]
+struct OldDrop {
+    number: u64,
+    /// The reason; `None` once the packet was delivered.
+    reason: Option<DropReason>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +114,22 @@ impl LinkLedger {
     #[must_use]
     pub fn enter(&mut self) -> u64 {
         while self.fates.len() >= REMEMBERED && self.fates[0] != Fate::InFlight {
-            self.fates.pop_front();
-            self.base += 1;
+            self.forget_first();
         }
         self.fates.push_back(Fate::InFlight);
         self.entered += 1;
         self.entered - 1
+    }
+
+    /// Forgets the outcome of the first packet, unless it was dropped.
+    fn forget_first(&mut self) {
+        if let Some(Fate::Dropped(reason)) = self.fates.pop_front() {
+            if self.old_drops.len() == OLD_DROPS {
+                self.old_drops.pop_front();
+            }
+            self.old_drops.push_back(OldDrop { number: self.base, reason: Some(reason) });
+        }
+        self.base += 1;
     }
 
     /// Records an event of the packet `tag`, at interface `at` if it is a delivery. Returns `true`
@@ -122,7 +150,7 @@ impl LinkLedger {
     /// Records that the packet `tag` left with `len` bytes at the device of interface `to`,
     /// `damaged` or not. Returns `false` if it was delivered there before.
     fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
-        let Some(fate) = self.fate(tag) else { return false };
+        let Some(fate) = self.fate(tag) else { return self.deliver_old(tag, len, damaged) };
         let before = std::mem::replace(fate, Fate::Delivered { damaged, first: to });
         match before {
             Fate::Delivered { damaged: all, first } => {
@@ -136,10 +164,28 @@ impl LinkLedger {
             Fate::Dropped(reason) => self.drops.uncount(reason),
             Fate::InFlight => {}
         }
+        self.count_delivery(len, damaged);
+        true
+    }
+
+    /// Records the delivery of a packet that was dropped long ago. Returns `false` if it is not
+    /// remembered, or was delivered since.
+    fn deliver_old(&mut self, tag: Tag, len: usize, damaged: bool) -> bool {
+        let number = number_of(tag);
+        let Ok(at) = self.old_drops.binary_search_by_key(&number, |it| it.number) else {
+            return false;
+        };
+        let Some(reason) = self.old_drops[at].reason.take() else { return false };
+        self.drops.uncount(reason);
+        self.count_delivery(len, damaged);
+        true
+    }
+
+    /// Counts the first delivery of a packet.
+    fn count_delivery(&mut self, len: usize, damaged: bool) {
         self.delivered += 1;
         self.delivered_bytes += len as u64;
         self.damaged += u64::from(damaged);
-        true
     }
 
     /// Records that the packet `tag` was discarded, unless its sender kept a copy.
@@ -170,7 +216,7 @@ impl LinkLedger {
     }
 
     fn fate(&mut self, tag: Tag) -> Option<&mut Fate> {
-        let number = tag.0 & ((1 << NUMBER_BITS) - 1);
+        let number = number_of(tag);
         self.fates.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 }

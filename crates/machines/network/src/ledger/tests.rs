@@ -1,6 +1,6 @@
 use windfall_base::{Check, Damage, DropReason, PacketDrop, PacketEventKind, Tag};
 
-use super::{LinkLedger, REMEMBERED, direction_of, tag_of};
+use super::{LinkLedger, OLD_DROPS, REMEMBERED, direction_of, tag_of};
 
 fn ledger(entered: u64) -> LinkLedger {
     let mut ledger = LinkLedger::default();
@@ -103,4 +103,36 @@ fn a_copy_is_new_at_another_interface_alone() {
     let is_new = [4, 4, 5].map(|to| deliver(&mut ledger, 0, to, false));
     assert_eq!(is_new, [true, false, true]);
     assert_eq!((ledger.delivered_bytes, ledger.copies), (100, 2));
+}
+
+#[test]
+fn a_repair_that_comes_many_packets_later_overrides_a_loss() {
+    let mut ledger = LinkLedger::default();
+    let all = 3 * REMEMBERED as u64;
+    for number in 0..all {
+        assert_eq!(ledger.enter(), number);
+        if number % 2 == 0 {
+            discard(&mut ledger, number, false, DropReason::Lost);
+        } else {
+            deliver(&mut ledger, number, 1, false);
+        }
+    }
+    assert!(deliver(&mut ledger, 6, 1, true));
+    assert!(!deliver(&mut ledger, 6, 1, false), "it was delivered already");
+    assert!(!deliver(&mut ledger, 7, 1, false), "it was never lost");
+    assert_eq!(ledger.drops.of(DropReason::Lost), all / 2 - 1);
+    assert_eq!((ledger.delivered, ledger.damaged), (all / 2 + 1, 1));
+    assert!(ledger.balances());
+}
+
+#[test]
+fn the_memory_of_old_losses_is_limited() {
+    let mut ledger = LinkLedger::default();
+    for number in 0..2 * (REMEMBERED + OLD_DROPS) as u64 {
+        assert_eq!(ledger.enter(), number);
+        discard(&mut ledger, number, false, DropReason::Lost);
+    }
+    assert_eq!(ledger.old_drops.len(), OLD_DROPS);
+    assert!(!deliver(&mut ledger, 0, 1, false));
+    assert!(ledger.balances());
 }
