@@ -59,11 +59,11 @@ pub struct FlowAccount {
     pub account: Account,
     /// The outcome that the flow could expect without errors.
     pub expected: f64,
-    /// The bytes of the packets that have arrived, or are presumed to have.
+    /// The bytes of the packets that have arrived, or are presumed to have; repairs are none.
     pub bytes: u64,
     /// Set if the link does not know the outcome of packets, which then count as delivered.
     pub outcome_unknown: bool,
-    /// Offered packets, including those dropped by a full queue.
+    /// Offered packets, including those dropped by a full queue; repairs are none.
     pub offered: u64,
     /// Packets that wait.
     pub waiting: usize,
@@ -76,6 +76,8 @@ pub(super) struct Ticket {
     flow: usize,
     /// The length of the packet, in bytes.
     pub(super) len: usize,
+    /// The packet is a repair of others.
+    is_repair: bool,
 }
 
 /// An attempt to send a packet, or all of them.
@@ -181,7 +183,7 @@ impl Queues {
         let named = self.entries.len() - self.waiting.len();
         let place = self.places.get(&flow).copied().unwrap_or(named + peer);
         let entry = &mut self.entries[place];
-        entry.offered += 1;
+        entry.offered += u64::from(!is_repair(&frame));
         let bytes = frame.payload.len();
         let join = entry.queue.push(now, frame);
         if let Join::Refused(..) = join {
@@ -237,7 +239,9 @@ impl Queues {
             self.waiting[peer] -= 1;
             if let Some(pulled) = books.dequeue_checked(now, &least, waiting, Some(&entry.queue)) {
                 entry.under_way = Some(peer);
-                return Some((Ticket { flow, len: pulled.frame.payload.len() }, pulled));
+                let frame = &pulled.frame;
+                let len = frame.payload.len();
+                return Some((Ticket { flow, len, is_repair: is_repair(frame) }, pulled));
             }
             self.lose(now, flow);
         }
@@ -289,7 +293,7 @@ impl Queues {
     pub(super) fn credit(&mut self, ticket: Ticket, ideal: Duration) {
         let entry = &mut self.entries[ticket.flow];
         entry.account.credit(ideal.as_secs_f64());
-        entry.bytes += ticket.len as u64;
+        entry.bytes += if ticket.is_repair { 0 } else { ticket.len as u64 };
         self.expectations.credit(ticket.flow, ideal.as_secs_f64());
     }
 
@@ -416,6 +420,11 @@ impl FlowAccount {
 /// The first flow whose weight is not above zero, or whose power factor is below one.
 pub fn check(flows: &[ScheduledFlow]) -> Result<(), (FlowId, FlowError)> {
     flows.iter().try_for_each(|flow| flow.share.check().map_err(|error| (flow.flow, error)))
+}
+
+/// Returns whether a frame carries a repair of packets, and no packet of its own.
+fn is_repair(frame: &Frame) -> bool {
+    frame.covers.is_some()
 }
 
 #[cfg(test)]

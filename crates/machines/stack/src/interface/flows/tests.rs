@@ -128,3 +128,20 @@ fn thousands_of_flows_share_by_weight() {
         assert!((turns - 10.0 * weight(account.flow.0)).abs() <= 1.0, "{account:?}");
     }
 }
+
+#[test]
+fn a_repair_is_no_packet_of_its_flow() {
+    let mut queues = queues(&[flow(1, 1.0, None)]);
+    let mut books = InterfaceAccount::new(false);
+    let mut repair = packet(1);
+    repair.covers = Some([].into());
+    for frame in [packet(1), repair] {
+        assert!(matches!(queues.push(Instant::START, 0, frame), Join::Joined));
+    }
+    while let Some((ticket, _)) = queues.pull(Instant::START, 0, |_| Duration::ZERO, &mut books) {
+        queues.credit(ticket, Duration::from_millis(1));
+        queues.done(ticket);
+    }
+    let account = &queues.accounts()[1];
+    assert_eq!((account.offered, account.bytes), (1, 1_000));
+}
