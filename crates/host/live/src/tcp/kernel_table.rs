@@ -22,10 +22,17 @@ struct Entry {
     state: u8,
     /// Bytes that its peer has not acknowledged.
     to_send: u64,
-    /// Bytes that its program has not read.
+    /// Bytes that its program has not read; a FIN counts as one.
     unread: u64,
     /// A program has it open.
     is_held: bool,
+}
+
+impl Entry {
+    /// Returns the bytes of data that its program has not read.
+    fn unread_data(&self) -> u64 {
+        self.unread.saturating_sub(u64::from(PEER_CLOSED.contains(&self.state)))
+    }
 }
 
 /// The TCP sockets of this network namespace, by their own and their peer's address.
@@ -66,7 +73,7 @@ impl KernelTable {
         let ours = canonical(ours);
         let fin = u64::from(self.has_closed(ours, theirs));
         let on_the_way = self.0.get(&(theirs, ours)).map_or(0, |it| it.to_send);
-        let arrived = self.0.get(&(ours, theirs)).map_or(0, |it| it.unread);
+        let arrived = self.0.get(&(ours, theirs)).map_or(0, Entry::unread_data);
         on_the_way.saturating_sub(fin) + arrived
     }
 }

@@ -65,3 +65,14 @@ fn a_program_that_closed_after_us_is_known_when_its_socket_is_gone() {
     let closed = (0..100_000).any(|_| KernelTable::read().has_closed(own, theirs));
     assert!(closed);
 }
+
+#[test]
+fn the_fin_behind_unread_bytes_is_none_of_them() {
+    let (mut client, ours) = pair("127.0.0.1:0").expect("loopback");
+    let [own, theirs] = [ours.local_addr(), ours.peer_addr()].map(|it| it.expect("open"));
+    client.write_all(&[1; 1000]).expect("it is open");
+    drop(client);
+    // What has arrived and is not acknowledged yet counts at both ends.
+    let is_exact = (0..100_000).any(|_| KernelTable::read().waiting(own, theirs) == 1000);
+    assert!(is_exact, "{}", KernelTable::read().waiting(own, theirs));
+}
