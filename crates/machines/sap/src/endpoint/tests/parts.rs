@@ -67,6 +67,24 @@ fn the_longest_message_does_not_depend_on_the_path() {
 }
 
 #[test]
+fn parts_of_a_message_that_is_longer_than_its_receiver_takes_are_malformed() {
+    const MOST: usize = 1 << 20;
+    let mut network = Network::new(SapConfig::standard(), NARROW, 1);
+    let longer = SapConfig { max_message: 2 * MOST, ..SapConfig::standard() };
+    network.ends[A] = SapEndpoint::new(longer, Secret::new([9; 32]));
+    let a = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND * 2);
+    let b = network.accepted().expect("it was accepted");
+    let drops = |network: &Network| network.ends[B].drops().get(&Dropped::Malformed).copied();
+    for (len, arrives) in [(MOST, true), (MOST + 1, false)] {
+        network.send(A, a, Mode::Approximate { protected: 0 }, &pattern(len));
+        network.run(SECOND * 5);
+        assert_eq!(!network.receive(B, b).is_empty(), arrives, "{len}");
+        assert_eq!(drops(&network).is_none(), arrives, "{len}");
+    }
+}
+
+#[test]
 fn an_approximate_message_arrives_with_its_holes_named() {
     let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
     let whole = pattern(20_000);
