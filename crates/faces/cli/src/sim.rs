@@ -58,8 +58,13 @@ pub(crate) fn run(args: &Args) -> Result {
     let now = simulation.now();
     let mut summary =
         windfall_output::totals::of_simulation(network, &topology, seed, command_line(), now);
-    let written = (&loaded.scenario, Duration::ZERO);
-    windfall_output::totals::add_idle_changes(&mut summary, written, network, &topology);
+    windfall_output::totals::add_idle_changes(
+        &mut summary,
+        &loaded.scenario,
+        Duration::ZERO,
+        network,
+        &topology,
+    );
     if !matches!(ended, Ok(None)) {
         summary.interrupted_of_seconds = Some(topology.duration.as_secs_f64());
     }

@@ -212,8 +212,14 @@ impl Watcher {
         windfall_output::totals::add_energy(&mut summary, network, topology, ended);
         summary.lateness = Some(windfall_control::lateness_summary(&outcome.lateness));
         let scenario = self.control.whole_scenario();
-        let written = (&scenario, self.control.schedule_began());
-        windfall_output::totals::add_idle_changes(&mut summary, written, network, topology);
+        let began = self.control.schedule_began();
+        windfall_output::totals::add_idle_changes(
+            &mut summary,
+            &scenario,
+            began,
+            network,
+            topology,
+        );
         summary.never_acted.extend(run.idle_faults().map(|fault| format!("fault {fault}")));
         summary
     }
