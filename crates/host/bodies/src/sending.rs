@@ -35,6 +35,17 @@ const STALL: Duration = Duration::from_secs(10);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;
 
+/// Returns this number of zeros.
+///
+/// # Errors
+/// If the system has no memory for them.
+pub fn zeros(count: usize) -> io::Result<Vec<u8>> {
+    let mut zeros = Vec::new();
+    zeros.try_reserve_exact(count)?;
+    zeros.resize(count, 0);
+    Ok(zeros)
+}
+
 /// The bytes of a body, or of a part of it.
 #[derive(Debug)]
 pub enum Content {
@@ -48,13 +59,13 @@ impl Content {
     /// A range of the bytes of a file, read now or as they are sent.
     ///
     /// # Errors
-    /// If it cannot be read, or has become shorter.
+    /// If it cannot be read, has become shorter, or there is no memory for it.
     pub fn of_file(file: Arc<File>, range: Range<u64>, as_it_is_sent: bool) -> io::Result<Self> {
         let length = (range.end - range.start) as usize;
         if as_it_is_sent {
             return Ok(Self::File(file, range.start, length));
         }
-        let mut bytes = vec![0; length];
+        let mut bytes = zeros(length)?;
         file.read_exact_at(&mut bytes, range.start)?;
         Ok(Self::Memory(bytes.into()))
     }
@@ -79,6 +90,41 @@ impl Content {
         match self {
             Self::Memory(bytes) => buffer.copy_from_slice(&bytes[at..at + buffer.len()]),
             Self::File(file, start, _) => file.read_exact_at(buffer, start + at as u64)?,
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of a body that are exact, joined without a copy of them all.
+struct ExactBytes<'a> {
+    content: &'a Content,
+    /// The position of the first byte of each range among all of them, and the range.
+    ranges: Vec<(usize, Range<usize>)>,
+    total: usize,
+}
+
+impl<'a> ExactBytes<'a> {
+    fn new(content: &'a Content, ranges: &[Range<u32>]) -> Self {
+        let mut exact = Self { content, ranges: Vec::with_capacity(ranges.len()), total: 0 };
+        for range in ranges.iter().map(wide) {
+            exact.ranges.push((exact.total, range.clone()));
+            exact.total += range.len();
+        }
+        exact
+    }
+
+    /// Reads bytes from a position on; there must be as many.
+    fn read(&self, at: usize, buffer: &mut [u8]) -> io::Result<()> {
+        let first = self.ranges.partition_point(|(start, range)| start + range.len() <= at);
+        let mut done = 0;
+        for (start, range) in &self.ranges[first..] {
+            let from = range.start + (at + done - start);
+            let count = (range.end - from).min(buffer.len() - done);
+            self.content.read(from, &mut buffer[done..done + count])?;
+            done += count;
+            if done == buffer.len() {
+                break;
+            }
         }
         Ok(())
     }
@@ -142,16 +188,15 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
     let datagram = socket.max_whole().clamp(1, PIECE);
     let most = ranges_of_plan(socket.max_message().min(PIECE));
     let (plan, bytes) = plan_of(parcel, datagram, most);
-    let gathered = bytes.as_ref().map(|bytes| Content::Memory(joined(bytes, &plan.exact)));
-    let exact = gathered.as_ref().unwrap_or(content);
+    let exact = ExactBytes::new(content, &plan.exact);
     // What fits into the datagram of the plan needs no other.
-    let first = bytes_of_plan(datagram, plan.exact.len()).min(exact.len());
+    let first = bytes_of_plan(datagram, plan.exact.len()).min(exact.total);
     let mut begin = vec![0; first];
     if exact.read(0, &mut begin).is_err() {
         return refuse(socket, transfer);
     }
     send_control(socket, transfer, &Control::Plan(plan.clone(), begin.into()))?;
-    if !send_exact(socket, transfer, exact, first)? {
+    if !send_exact(socket, transfer, &exact, first)? {
         return refuse(socket, transfer);
     }
     let bytes = bytes.unwrap_or_default();
@@ -256,7 +301,7 @@ fn send_precise(socket: &SapSocket, transfer: u16, data: Bytes) -> Result<(), Sa
 fn send_exact(
     socket: &SapSocket,
     transfer: u16,
-    exact: &Content,
+    exact: &ExactBytes<'_>,
     first: usize,
 ) -> Result<bool, SapError> {
     let buffers = Buffers::default();
@@ -264,8 +309,8 @@ fn send_exact(
     let longest = socket.max_message();
     let mut at = first;
     let mut room = longest.min(FIRST_EXACT) - EXACT_HEADER;
-    while at < exact.len() {
-        let end = (at + room).min(exact.len());
+    while at < exact.total {
+        let end = (at + room).min(exact.total);
         let mut buffer = buffers.take();
         buffer[..EXACT_HEADER].copy_from_slice(&header);
         let length = EXACT_HEADER + end - at;
@@ -273,7 +318,7 @@ fn send_exact(
             return Ok(false);
         }
         send_precise(socket, transfer, buffers.lend(buffer).slice(..length))?;
-        if at == first && end < exact.len() {
+        if at == first && end < exact.total {
             socket.settle_path(SETTLE);
         }
         // A message that is one long datagram is put together by neither end.

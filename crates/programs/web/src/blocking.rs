@@ -13,6 +13,8 @@ use tokio::sync::oneshot;
 
 /// The most threads at the same time; further work waits for one of them.
 const MOST: usize = 512;
+/// The stack of a thread: address space may be limited (`ulimit -v`).
+pub(crate) const STACK: usize = 512 << 10;
 /// The time for which a thread waits for more work.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -55,7 +57,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 pub(crate) fn begin(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut state = POOL.state();
     if state.idle <= state.waiting.len() && state.threads < MOST {
-        thread::Builder::new().name("blocking".to_owned()).spawn(|| POOL.run())?;
+        let thread = thread::Builder::new().name("blocking".to_owned()).stack_size(STACK);
+        thread.spawn(|| POOL.run())?;
         state.threads += 1;
     }
     state.waiting.push_back(Box::new(work));

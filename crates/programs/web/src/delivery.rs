@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windfall_media::exact_ranges;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
-use crate::blocking::{begin, blocking};
+use crate::blocking::{STACK, begin, blocking};
 use crate::connection_pool::reason_of;
 use crate::memory::{BodyMemory, HeldMemory};
 use crate::offer::{self, SapOffer, SapOpener};
@@ -24,7 +24,7 @@ use crate::quota::{CallQuota, real_time};
 use crate::receiving::NO_ANSWER;
 use crate::server::{Reply, WayNote, empty};
 use windfall_bodies::{
-    CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send,
+    CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send, zeros,
 };
 
 /// The reason of a body that goes over TCP since there is no room for it.
@@ -98,8 +98,8 @@ impl BodySource {
         }
         let mut held = memory.share();
         held.take(*of as usize).map_err(|_| BUSY)?;
-        let mut whole = vec![0; *of as usize];
-        file.read_exact_at(&mut whole, 0).map_err(|_| "unreadable")?;
+        let mut whole = zeros(*of as usize).map_err(|error| reason(&error))?;
+        file.read_exact_at(&mut whole, 0).map_err(|error| reason(&error))?;
         let start = range.start as usize;
         let end = range.end as usize;
         let within = exact_ranges(&whole, MOST_RANGES).into_iter().filter_map(|exact| {
@@ -110,12 +110,17 @@ impl BodySource {
     }
 
     /// Reads the body unless it is to be read as it is sent; a file that has become shorter is an
-    /// error.
-    fn content(self, as_it_is_sent: bool) -> io::Result<Content> {
-        match self {
-            Self::Memory(bytes) => Ok(Content::Memory(bytes)),
-            Self::File { file, range, .. } => Content::of_file(file, range, as_it_is_sent),
-        }
+    /// error. The bytes keep their part of `memory` until the last message that holds some of them
+    /// is gone.
+    fn content(self, as_it_is_sent: bool, memory: &mut HeldMemory) -> io::Result<Content> {
+        let content = match self {
+            Self::Memory(bytes) => return Ok(Content::Memory(bytes)),
+            Self::File { file, range, .. } => Content::of_file(file, range, as_it_is_sent)?,
+        };
+        Ok(match content {
+            Content::Memory(bytes) => Content::Memory(memory.split(bytes.len()).bind(bytes)),
+            content => content,
+        })
     }
 }
 
@@ -170,6 +175,8 @@ impl BodyDelivery {
         options.config.connect_timeout = ANSWER;
         options.config.silence_timeout = Some(PROGRESS);
         options.config.close_timeout = PROGRESS;
+        // Clients ask for repairs by range. A message that is kept would keep its whole body.
+        options.config.repair_memory = 0;
         let listener = options.listen(settings.listen)?;
         let delivery = Arc::new(Self {
             options,
@@ -182,7 +189,7 @@ impl BodyDelivery {
             open: Mutex::default(),
         });
         let accepting = Arc::clone(&delivery);
-        let started = thread::Builder::new().spawn(move || accepting.accept());
+        let started = thread::Builder::new().stack_size(STACK).spawn(move || accepting.accept());
         let what = "cannot start a thread".to_owned();
         started.map_err(|source| SapError::System { what, source })?;
         Ok(delivery)
@@ -270,10 +277,12 @@ impl BodyDelivery {
         };
         let is_precise = offer.is_precise;
         let all = self.memory.clone();
-        let to_parcel = move |source: BodySource| -> Result<Parcel, &'static str> {
+        let read = move || -> Result<Waiting, &'static str> {
             let exact = if is_precise { None } else { source.exact_of_part(&all)? };
-            let content = source.content(is_precise).map_err(|_| "unreadable")?;
-            Ok(Parcel { token, content, is_precise, exact })
+            let content =
+                source.content(is_precise, &mut memory).map_err(|error| reason(&error))?;
+            let parcel = Parcel { token, content, is_precise, exact };
+            Ok(Waiting { parcel, peer, _memory: memory })
         };
         match offer.opener {
             // A server that calls itself would take the body for delivered.
@@ -283,19 +292,18 @@ impl BodyDelivery {
             SapOpener::Server(port) => {
                 let delivery = Arc::clone(self);
                 let to = SocketAddr::new(peer, port);
-                let call = move || delivery.call(to).and_then(|it| Ok((it, to_parcel(source)?)));
-                let (socket, parcel) = blocking(call).await.map_err(|_| BUSY)??;
+                let call = move || delivery.call(to).and_then(|it| Ok((it, read()?)));
+                let (socket, body) = blocking(call).await.map_err(|_| BUSY)??;
                 let sending = begin(move || {
                     // A client that goes away needs nothing.
-                    let _ = send(&socket, 1, &parcel).and_then(|()| socket.close());
-                    drop(memory);
+                    let sent = send(&socket, 1, &body.parcel);
+                    drop(body);
+                    let _ = sent.and_then(|()| socket.close());
                 });
                 sending.map_err(|_| BUSY)?;
             }
             SapOpener::Client { .. } => {
-                let reading = blocking(move || to_parcel(source));
-                let parcel = reading.await.map_err(|_| BUSY)??;
-                let waiting = Waiting { parcel, peer, _memory: memory };
+                let waiting = blocking(read).await.map_err(|_| BUSY)??;
                 match open {
                     Some(open) => begin(move || open.send(waiting)).map_err(|_| BUSY)?,
                     None => self.keep(waiting)?,
@@ -373,7 +381,8 @@ impl BodyDelivery {
             displaced.iter().for_each(Idle::end);
             let delivery = Arc::clone(self);
             // Without a thread the client finds that the connection ends.
-            let _ = thread::Builder::new().spawn(move || delivery.serve(&socket, &idle, place));
+            let serving = move || delivery.serve(&socket, &idle, place);
+            let _ = thread::Builder::new().stack_size(STACK).spawn(serving);
         }
     }
 
@@ -423,7 +432,7 @@ impl BodyDelivery {
                     let open = OpenTransfer { socket, token, transfer, _place: place };
                     let again = Arc::clone(&open.socket);
                     let sending = move || open.send(waiting);
-                    if thread::Builder::new().spawn(sending).is_err()
+                    if thread::Builder::new().stack_size(STACK).spawn(sending).is_err()
                         && refuse(&again, transfer).is_err()
                     {
                         break;
@@ -513,6 +522,11 @@ impl OpenTransfer {
     }
 }
 
+/// Returns the reason of a body that goes over TCP since it cannot be read.
+fn reason(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::OutOfMemory { BUSY } else { "unreadable" }
+}
+
 /// Tells whether an address is one of this host's own.
 fn is_of_this_host(address: IpAddr) -> bool {
     std::net::UdpSocket::bind((address, 0)).is_ok()
@@ -532,7 +546,78 @@ struct Started {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use windfall_socket::{Message, MessageKind, Mode};
+    use windfall_testkit::folder::Folder;
+
     use super::*;
+
+    #[test]
+    fn the_memory_of_a_body_is_charged_until_its_last_message_is_gone() {
+        let folder = Folder::new("web-delivery");
+        let path = folder.path().join("body");
+        std::fs::write(&path, [7; 1_000]).expect("room");
+        let file = Arc::new(File::open(path).expect("it is there"));
+        let all = BodyMemory::default();
+        for as_it_is_sent in [false, true] {
+            let mut memory = all.share();
+            memory.take(1_010).expect("room");
+            let source = BodySource::File { file: Arc::clone(&file), range: 0..1_000, of: 1_000 };
+            let content = source.content(as_it_is_sent, &mut memory).expect("it can be read");
+            let message = match &content {
+                Content::Memory(bytes) => Some(bytes.slice(10..20)),
+                Content::File(..) => None,
+            };
+            assert_eq!((all.held(), message.is_none()), (1_010, as_it_is_sent));
+            drop((content, memory));
+            assert_eq!(all.held(), if as_it_is_sent { 0 } else { 1_000 });
+            drop(message);
+            assert_eq!(all.held(), 0);
+        }
+    }
+
+    /// A connection stays open for further bodies, and kept the last messages of the one before.
+    #[tokio::test]
+    async fn a_connection_that_stays_open_keeps_no_body() {
+        let settings = DeliverySettings {
+            options: SapOptions::default(),
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            memory: BodyMemory::default(),
+        };
+        let delivery = BodyDelivery::start(settings).expect("a free port");
+        let mut memory = delivery.memory.share();
+        memory.take(100_000).expect("room");
+        let source = BodySource::Memory(memory.bind(vec![1; 100_000]));
+        let opener = SapOpener::Client { open: None };
+        let offer = SapOffer { types: None, is_precise: false, opener, forbids_change: false };
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let started = delivery.start_transfer(&offer, here, source).await.expect("room");
+        let to = SocketAddr::new(here, delivery.port());
+        let receiving = blocking(move || {
+            let client = SapOptions::default().connect(to).expect("it listens");
+            let data = Control::Ask(started.token).encode(1);
+            let ask = Message { stream: CONTROL_STREAM, mode: Mode::Precise, data };
+            client.send_message(&ask).expect("open");
+            let mut came = 0;
+            let mut all = u32::MAX;
+            while came < all {
+                let message = client.recv().expect("open").expect("no end");
+                if message.kind != MessageKind::Precise {
+                    came += 1;
+                } else if let Ok((_, Control::Plan(plan, _))) = Control::decode(message.data) {
+                    all = plan.pieces();
+                }
+            }
+            client
+        });
+        let client = receiving.await.expect("a thread");
+        let places = Arc::clone(&delivery.open().values().next().expect("it is open").places);
+        // The transfer is over once its place is free.
+        drop(places.acquire_many(AT_ONCE as u32).await.expect("it ends"));
+        assert_eq!((delivery.memory.held(), delivery.open().len()), (0, 1));
+        drop(client);
+    }
 
     #[test]
     fn the_connection_that_is_idle_for_longest_makes_room_for_a_new_one() {

@@ -80,11 +80,23 @@ impl HeldMemory {
         Ok(())
     }
 
+    /// Returns the error of memory that is not there.
+    pub(crate) fn spent(&self) -> MemorySpent {
+        MemorySpent { limit: self.memory.limit() }
+    }
+
     /// Gives bytes back that were taken.
     pub fn give_back(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.memory.0.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Moves bytes of this share to one of their own.
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { memory: self.memory.clone(), bytes }
     }
 
     /// Returns another share of the same account.
@@ -137,6 +149,13 @@ mod tests {
         drop((one, bytes));
         assert_eq!((memory.held(), &copy[..]), (40, &[2][..]));
         drop(copy);
+        assert_eq!(memory.held(), 0);
+        let mut whole = memory.share();
+        whole.take(100).expect("room");
+        let part = whole.split(70);
+        drop(whole);
+        assert_eq!(memory.held(), 70);
+        drop(part);
         assert_eq!(memory.held(), 0);
     }
 }

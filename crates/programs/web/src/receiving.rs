@@ -13,6 +13,7 @@ use windfall_socket::{Message, MessageKind, Mode, Received, SapError, SapSocket}
 
 use crate::arriving::ArrivingBody;
 use crate::assembly::{Assembler, DeliveredBody};
+use crate::blocking::STACK;
 use crate::memory::BodyMemory;
 use crate::quota::real_time;
 use windfall_bodies::{CONTROL_STREAM, Control, TransferToken};
@@ -174,7 +175,8 @@ impl Link {
     /// If the system has none left.
     pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
         let link = Arc::clone(self);
-        thread::Builder::new().name("link".to_owned()).spawn(move || link.run()).map(drop)
+        let thread = thread::Builder::new().name("link".to_owned()).stack_size(STACK);
+        thread.spawn(move || link.run()).map(drop)
     }
 
     fn run(&self) {

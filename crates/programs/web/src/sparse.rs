@@ -109,19 +109,21 @@ impl SparseBytes {
         }
     }
 
+    /// Tells whether so little of the body has arrived that its zeros would take much more memory.
+    pub(crate) fn is_mostly_missing(&self) -> bool {
+        self.length > self.held.saturating_mul(EXPANSION).max(SMALL)
+    }
+
     /// Returns the body with zeros for what is missing; `None` if so little of it has arrived that
     /// it would take much more memory, or if there is none left.
     pub(crate) fn contiguous(&mut self) -> Option<&mut Vec<u8>> {
         let first = self.parts.get(&0).map_or(0, Vec::len);
         if first < self.length {
-            let most = self.held.saturating_mul(EXPANSION).max(SMALL);
+            if self.is_mostly_missing() {
+                return None;
+            }
             let mut whole = self.parts.remove(&0).unwrap_or_default();
-            let grown = if self.length > most {
-                Err(MemorySpent { limit: most })
-            } else {
-                grow(&mut whole, self.length - first, &mut self.memory)
-            };
-            if grown.is_err() {
+            if grow(&mut whole, self.length - first, &mut self.memory).is_err() {
                 self.parts.extend(Some(whole).filter(|it| !it.is_empty()).map(|it| (0, it)));
                 return None;
             }
@@ -185,7 +187,11 @@ pub(crate) fn grow(
         Err(_) => (need, memory.take(need - before)),
     };
     taken?;
-    part.reserve_exact(room - part.len());
+    if part.try_reserve_exact(room - part.len()).is_err() {
+        // The system has less than the limit permits.
+        memory.give_back(room - before);
+        return Err(memory.spent());
+    }
     Ok(())
 }
 

@@ -65,6 +65,24 @@ fn a_short_end_is_exact_where_the_plan_has_room() {
     assert_eq!((text.pieces(), text.exact), (0, Vec::from_iter(Some(0..5_000))));
 }
 
+#[test]
+fn exact_ranges_are_read_as_if_they_were_joined() {
+    let bytes = Bytes::from_iter(0..200);
+    let content = Content::Memory(bytes.clone());
+    for ranges in [vec![], vec![0..120, 120..200], vec![3..4, 10..60, 61..62, 150..200]] {
+        let all = joined(&bytes, &ranges);
+        let exact = ExactBytes::new(&content, &ranges);
+        assert_eq!(exact.total, all.len());
+        for at in 0..all.len() {
+            for end in at..=all.len() {
+                let mut read = vec![0; end - at];
+                exact.read(at, &mut read).expect("they are in memory");
+                assert_eq!(read, all[at..end]);
+            }
+        }
+    }
+}
+
 /// Passes datagrams on between a client and `server`; counts those that the server sends with
 /// messages in them, and drops those that `loses` names by their number and by whether they are
 /// sent again.
