@@ -29,7 +29,8 @@ const CHANGED: &str = "no-repair";
 
 impl Fetcher {
     /// Repairs a file as [`Fetcher::repair`] does, if it comes over SAP; where that fails, since
-    /// the file has changed for one, the whole file comes over TCP in its place.
+    /// the file has changed for one, or less than a quarter of it has arrived, the whole file comes
+    /// over TCP in its place.
     ///
     /// # Errors
     /// As there, and if it is not the file that was asked for: the server answers otherwise, or the
@@ -43,7 +44,11 @@ impl Fetcher {
     ) -> Result<u64, FetchError> {
         fetched.check(self.settings.options.key.is_some(), headers)?;
         let FetchedBody::Sap(body) = &mut fetched.body else { return Ok(0) };
-        match self.repair(repair, uri, headers, &fetched.head, body).await {
+        let mut repaired = self.repair(repair, uri, headers, &fetched.head, body).await;
+        if repaired.is_ok() && body.bytes.is_mostly_missing() {
+            repaired = Err(FetchError::TooLittle);
+        }
+        match repaired {
             Err(error) if error.may_be_damage() || matches!(error, FetchError::Repair(..)) => {
                 *fetched = self.fall_back_to_tcp(uri, headers, CHANGED).await?;
                 fetched.check(false, headers)?;

@@ -138,6 +138,24 @@ fn what_is_announced_takes_no_memory_and_the_body_comes_over_tcp() {
     assert_eq!(memory.held(), 0);
 }
 
+/// A length that is announced would be written as that many zeros.
+#[test]
+fn a_body_of_which_hardly_anything_has_arrived_comes_over_tcp_whatever_is_repaired() {
+    let server = server();
+    for repair in [Repair::None, Repair::Intolerable, Repair::All] {
+        let uri = server.uri("/a.jpg");
+        let client = fetcher("*/*", false, SapDirection::ClientOpens);
+        let asked = HeaderMap::new();
+        let bytes = run(async {
+            let mut came = client.get(&uri, &asked, &Default::default()).await.expect("a reply");
+            client.mend(repair, &uri, &asked, &mut came).await.expect("a body");
+            let next = client.next(&uri, &asked, &mut came).await;
+            next.expect("it goes on").expect("no end")
+        });
+        assert_eq!(bytes, "plain", "{repair:?}");
+    }
+}
+
 /// The ranges that replies over SAP name are those of their bodies, and those that were asked for.
 #[test]
 fn a_part_over_sap_is_the_one_that_was_asked_for() {
