@@ -46,7 +46,7 @@ pub(crate) struct WayNote(pub(crate) String);
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
     /// Connections at the same time, as far as the system has descriptors for them: the one that is
-    /// idle for longest makes room for another, which waits where none is.
+    /// idle for longest makes room for another, or where none is, one of the client that has most.
     pub connections: usize,
     /// The bytes that the heads of requests may take together, which come before anything is known
     /// of a client: there are only as many connections as long heads fit.
@@ -99,7 +99,7 @@ pub async fn serve<S: WebService>(
             Ok((stream, from)) => {
                 let service = Arc::clone(&service);
                 let log = Arc::clone(&log);
-                let place = places.take().await;
+                let place = places.take(from.ip()).await;
                 workers.spawn(stream, move |stream| async move {
                     tokio::select! {
                         // One that ends early is the client's choice, and no error here.
