@@ -85,11 +85,14 @@ fn holds(list: &str, tag: &str, strong: bool) -> bool {
 /// Reads the range of a request. Several ranges, other units and what cannot be read are ignored,
 /// as RFC 9110 permits.
 fn part(text: &str, length: u64) -> Selection {
-    let one = text.trim().split_once('=').filter(|(unit, ranges)| {
-        // Units are names without case (RFC 9110, section 14.1).
-        unit.eq_ignore_ascii_case("bytes") && !ranges.contains(',')
-    });
-    let Some((first, last)) = one.and_then(|(_, range)| range.trim().split_once('-')) else {
+    // Units are names without case (RFC 9110, section 14.1).
+    let of_bytes =
+        text.trim().split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes"));
+    let ranges = of_bytes.map_or("", |(_, ranges)| ranges);
+    // Empty elements of a list have no meaning (section 5.6.1.2).
+    let mut ranges = ranges.split(',').map(str::trim).filter(|range| !range.is_empty());
+    let one = ranges.next().filter(|_| ranges.next().is_none());
+    let Some((first, last)) = one.and_then(|range| range.split_once('-')) else {
         return Selection::Whole;
     };
     let range = match (number(first), number(last)) {
@@ -164,6 +167,8 @@ mod tests {
             ("bytes=0-0", 0..1),
             ("BYTES=0-0", 0..1),
             ("bytes=10-19", 10..20),
+            ("bytes=10-19,", 10..20),
+            ("bytes=, ,10-19 ,", 10..20),
             ("bytes=990-2000", 990..1_000),
             ("bytes=990-", 990..1_000),
             ("bytes=-1", 999..1_000),
@@ -175,9 +180,15 @@ mod tests {
         for text in ["bytes=1000-", "bytes=1000-1001", "bytes=-0", "bytes=99999999999999999999-"] {
             assert_eq!(answer(&[(RANGE, text)]), Selection::Unsatisfiable, "{text}");
         }
-        for text in
-            ["bytes=5-4", "bytes=-", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6", "bytes=+1-2"]
-        {
+        for text in [
+            "bytes=5-4",
+            "bytes=-",
+            "bytes=,",
+            "bytes=a-b",
+            "lines=1-2",
+            "bytes=0-1,5-6",
+            "bytes=+1-2",
+        ] {
             assert_eq!(answer(&[(RANGE, text)]), Selection::Whole, "{text}");
         }
     }

@@ -16,7 +16,7 @@ use crate::fetch_error::{FetchError, check_authority};
 use crate::forward;
 use crate::media_types::media_type;
 use crate::offer::{self, SapOffer};
-use crate::server::{MessageBody, Reply, WayNote, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WayNote, WebService, check_address, empty, plain, whole};
 use crate::sparse::grow;
 use crate::upgrade::AskedUpgrade;
 use windfall_bodies::LONGEST_BODY;
@@ -171,6 +171,9 @@ impl WebService for Gateway {
     ) -> Response<MessageBody> {
         if request.method() == Method::CONNECT {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "this is no proxy");
+        }
+        if let Err((status, reason)) = check_address(request.uri()) {
+            return plain(status, reason);
         }
         self.pass_on(request, from).await
     }

@@ -13,9 +13,9 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
-use hyper::http::uri::Authority;
+use hyper::http::uri::{Authority, Scheme};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
@@ -248,6 +248,20 @@ fn is_chunked(coding: &[u8]) -> bool {
     coding.eq_ignore_ascii_case(b"chunked")
 }
 
+/// Checks that a server without TLS may answer for the address of a request: others are not its own
+/// (RFC 9110, section 7.4), and a user in an address may hide which host it names (section 4.2.4).
+pub(crate) fn check_address(address: &Uri) -> Result<(), (StatusCode, &'static str)> {
+    if address.authority().is_some_and(|it| it.as_str().contains('@')) {
+        return Err((StatusCode::BAD_REQUEST, "the address names a user"));
+    }
+    match address.scheme() {
+        Some(scheme) if *scheme != Scheme::HTTP => {
+            Err((StatusCode::MISDIRECTED_REQUEST, "only addresses of http are served here"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A reply after which the connection ends.
 pub(crate) fn closing(status: StatusCode, text: &str) -> Reply {
     let mut reply = plain(status, text);
@@ -315,4 +329,26 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Reply {
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     reply.headers_mut().insert(CONTENT_TYPE, plain);
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_tls_answers_for_addresses_of_http_alone() {
+        for (address, status) in [
+            ("/a", None),
+            ("*", None),
+            ("http://a/b", None),
+            ("HTTP://a/b@c", None),
+            ("https://a/b", Some(StatusCode::MISDIRECTED_REQUEST)),
+            ("ftp://a/b", Some(StatusCode::MISDIRECTED_REQUEST)),
+            ("http://user@a/b", Some(StatusCode::BAD_REQUEST)),
+            ("http://a:1@b/c", Some(StatusCode::BAD_REQUEST)),
+        ] {
+            let checked = check_address(&address.parse().expect("an address"));
+            assert_eq!(checked.err().map(|(status, _)| status), status, "{address}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ use crate::file_body::FileBody;
 use crate::listing::{page, quoted};
 use crate::media_types;
 use crate::offer::SapOffer;
-use crate::server::{MessageBody, Reply, WebService, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WebService, check_address, empty, plain, whole};
 
 /// The file that stands for its folder.
 const INDEX: &str = "index.html";
@@ -279,6 +279,9 @@ impl Site {
 
     async fn reply(self: &Arc<Self>, request: &Request<Incoming>, from: SocketAddr) -> Reply {
         let is_head = request.method() == Method::HEAD;
+        if let Err((status, reason)) = check_address(request.uri()) {
+            return plain(status, reason);
+        }
         if !is_known(request.method()) {
             return plain(StatusCode::NOT_IMPLEMENTED, "the method is not known");
         }

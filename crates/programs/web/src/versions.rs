@@ -15,6 +15,7 @@ const BEFORE: &[u8; 8] = b" HTTP/1.";
 /// The bytes of a version, before and after the digit of its major one.
 const NAME_OF_HTTP: &[u8] = b" HTTP/";
 const READ_AS: &[u8] = b"1.1";
+const DELETE: u8 = 0x7f;
 const OPTIONS: &[u8] = b"OPTIONS ";
 /// The bytes of a line by which a field that changes how the connection is read is known, with the
 /// longest length and spaces around it.
@@ -171,6 +172,11 @@ impl<S> AtMost11<S> {
                     if self.seen == BEFORE && (b'2'..=b'9').contains(byte) {
                         *byte = b'1';
                     }
+                    // Who reads the line would leave a fragment out, which no target has (RFC
+                    // 9112, section 3.2): a control character makes the line one that is none.
+                    if *byte == b'#' {
+                        *byte = DELETE;
+                    }
                     if *byte != b'\r' {
                         self.is_empty = false;
                     }
@@ -326,6 +332,16 @@ mod tests {
                 let expected = [&post("0"), other, &post("0"), &post(read_as)].concat();
                 assert_eq!(read(&sent, step), expected, "{length} by {step}");
             }
+        }
+    }
+
+    #[test]
+    fn a_target_with_a_fragment_is_none() {
+        let get = |end: &str| {
+            format!("GET /a{end} HTTP/1.1\r\nReferer: b#c\r\nContent-Length: 1\r\n\r\n#")
+        };
+        for step in [1, 2, 3, 7, 1_000] {
+            assert_eq!(read(&get("#b").repeat(2), step), get("\x7fb").repeat(2));
         }
     }
 
