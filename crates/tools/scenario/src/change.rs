@@ -22,7 +22,7 @@ settings! {
     pub struct Change {
         /// Link that changes
         "link" link: String { value: "LINK", example: "air", unset: "the only pipe" }
-        /// Time in which rate and delay move to their new values, in steps of 100 ms
+        /// Time in which rate and delay move to their new values, in equal steps of at most 100 ms
         "over" over: Duration [DURATIONS] { value: "TIME", example: "5s", unset: "at once" }
     }
     required {

@@ -61,6 +61,16 @@ fn gradual_changes_move_in_steps_and_end_with_the_next_one() {
 }
 
 #[test]
+fn the_steps_of_a_gradual_change_are_equal_in_time_and_value() {
+    let ramp = |over: &str| {
+        steps(&format!("[[change]]\nat = \"1s\"\nrate = \"4Mbps\"\nover = \"{over}\"\n"), true)
+    };
+    assert_eq!(ramp("60ms"), [(1_060, 4.0, 10)]);
+    assert_eq!(ramp("150ms"), [(1_075, 7.0, 10), (1_150, 4.0, 10)]);
+    assert_eq!(ramp("240ms"), [(1_080, 8.0, 10), (1_160, 6.0, 10), (1_240, 4.0, 10)]);
+}
+
+#[test]
 fn a_rate_moves_from_a_rate_and_not_from_none() {
     let ramp = "[[change]]\nat = \"1s\"\nrate = \"1Mbps\"\nover = \"400ms\"\n";
     let error = of_link("", ramp).expect_err("there is none to begin with");

@@ -79,9 +79,10 @@ fn gradual(before: &PathConfig, next: &PathConfig, at: Instant, over: Duration) 
     if over == Duration::ZERO {
         return vec![(at, next.clone())];
     }
-    let count = (over.as_nanos() / STEP.as_nanos()).max(1);
+    let count = over.as_nanos().div_ceil(STEP.as_nanos());
     let step = |number: u64| {
-        let when = if number == count { over } else { STEP * number };
+        let share = u128::from(over.as_nanos()) * u128::from(number) / u128::from(count);
+        let when = Duration::from_nanos(share as u64);
         (at + when, between(before, next, number as f64 / count as f64))
     };
     (0..=count).map(step).collect()
