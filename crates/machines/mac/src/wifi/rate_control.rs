@@ -121,6 +121,15 @@ pub struct Setup {
     pub answers: Vec<Duration>,
 }
 
+impl Setup {
+    /// Returns the air time of a first attempt at the rate with index `place`, whose frame has
+    /// `len` bytes with its FCS: contention, frame, SIFS and ACK.
+    fn attempt_time(&self, place: usize, len: usize) -> Duration {
+        let frame = self.rates[place].frame_duration(self.preamble, len);
+        self.contention + frame + self.answers[place]
+    }
+}
+
 /// A row of the table of rate controls.
 #[derive(Clone, Copy)]
 pub struct RateControlKind {

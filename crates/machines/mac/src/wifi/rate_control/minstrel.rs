@@ -11,9 +11,8 @@
 //! slower rate first. Before the first measurement, each packet starts at the rate below the one at
 //! which the last packet failed.
 
-use windfall_base::{Duration, Instant, Preamble, Probability, Stream};
+use windfall_base::{Duration, Instant, Probability, Stream};
 use windfall_wire_link::ieee80211::PhyRate;
-use windfall_wire_link::ieee80211::timing::ACK_LEN;
 
 use super::{RateControl, RateControlKind, Setup};
 
@@ -58,6 +57,8 @@ const STEPS: u32 = 6;
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     rate: PhyRate,
+    /// The air time of an attempt in seconds.
+    seconds: f64,
     /// Attempts and successes in this interval.
     attempts: u32,
     arrivals: u32,
@@ -75,14 +76,6 @@ impl Statistics {
     fn success(&self, faster: f64) -> f64 {
         (self.all_arrivals + faster) / (self.all_attempts + 1.0)
     }
-
-    /// Returns the time of an attempt in seconds: interframe spaces, backoff, frame and ACK.
-    fn seconds(&self, preamble: Preamble) -> f64 {
-        let around = if self.rate.is_ofdm() { 130 } else { 370 };
-        let frame = self.rate.frame_duration(preamble, TYPICAL);
-        let answer = self.rate.frame_duration(preamble, ACK_LEN);
-        (Duration::from_micros(around) + frame + answer).as_secs_f64()
-    }
 }
 
 /// The rate that a packet probes.
@@ -96,7 +89,6 @@ struct Trial {
 /// The rates for one peer.
 #[derive(Debug)]
 struct Minstrel {
-    preamble: Preamble,
     rates: Vec<Statistics>,
     /// The indices of the rates with the best and second-best throughput, and of the most reliable
     /// rate; `None` before the first measurement.
@@ -120,16 +112,16 @@ struct Minstrel {
 
 impl Minstrel {
     fn new(setup: &Setup) -> Self {
-        let fresh = |rate| Statistics {
-            rate,
+        let fresh = |(place, rate): (usize, &PhyRate)| Statistics {
+            rate: *rate,
+            seconds: setup.attempt_time(place, TYPICAL).as_secs_f64(),
             attempts: 0,
             arrivals: 0,
             all_attempts: 0.0,
             all_arrivals: 0.0,
         };
         Self {
-            preamble: setup.preamble,
-            rates: setup.rates.iter().copied().map(fresh).collect(),
+            rates: setup.rates.iter().enumerate().map(fresh).collect(),
             chain: None,
             trial: None,
             promising: None,
@@ -207,7 +199,7 @@ impl Minstrel {
         // A rate that rarely succeeds costs more backoff than its own frames account for.
         let throughput = |place: &usize| match success[*place] {
             share if share < 0.1 => 0.0,
-            share => share / self.rates[*place].seconds(self.preamble),
+            share => share / self.rates[*place].seconds,
         };
         let most = |places: &mut dyn Iterator<Item = usize>, measure: &dyn Fn(&usize) -> f64| {
             places.max_by(|a, b| measure(a).total_cmp(&measure(b))).unwrap_or(0)
@@ -251,13 +243,12 @@ impl RateControl for Minstrel {
     }
 
     fn on_attempt(&mut self, rate: PhyRate, arrived: bool) {
-        let preamble = self.preamble;
         let Some(place) = self.rates.iter().position(|known| known.rate == rate) else { return };
         let statistics = &mut self.rates[place];
         statistics.attempts += 1;
         statistics.arrivals += u32::from(arrived);
         self.last.1 = arrived;
-        let seconds = statistics.seconds(preamble);
+        let seconds = statistics.seconds;
         self.credit = (self.credit + WASTE * seconds).min(MOST_WASTE);
         let is_trial = self.trial.is_some_and(|trial| trial.first && trial.place == place);
         if self.chain.is_some_and(|[best, ..]| best == place) {
@@ -274,19 +265,20 @@ impl RateControl for Minstrel {
 
 #[cfg(test)]
 mod tests {
-    use windfall_base::Seed;
+    use windfall_base::{Preamble, Seed};
+    use windfall_wire_link::ieee80211::{MacAddress, Phy, Timing};
 
     use super::*;
+    use crate::wifi::{Config, Protection};
 
+    const ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+
+    /// One for some rates of a station of 802.11g.
     fn among(rates: &[PhyRate]) -> Minstrel {
-        let setup = Setup {
-            rates: rates.to_vec(),
-            preamble: Preamble::Long,
-            contention: Duration::ZERO,
-            growth: Duration::ZERO,
-            answers: vec![Duration::ZERO; rates.len()],
-        };
-        Minstrel::new(&setup)
+        let config = Config { rate_control: MINSTREL, ..Config::new(ADDRESS, Phy::G) };
+        let mut minstrel = Minstrel::new(&config.rates(Phy::G));
+        minstrel.rates.retain(|it| rates.contains(&it.rate));
+        minstrel
     }
 
     /// Sends packets of which each attempt at a rate arrives with the given probability, and tells
@@ -375,8 +367,7 @@ mod tests {
     fn trials_that_fail_cost_their_time_and_all_attempts_earn_a_hundredth_of_theirs() {
         let mut minstrel = settled();
         minstrel.credit = 0.0;
-        let seconds =
-            |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds(minstrel.preamble);
+        let seconds = |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds;
         minstrel.on_attempt(PhyRate::Ofdm24, false);
         let earned = 0.01 * seconds(&minstrel, 4);
         assert!((minstrel.credit - earned).abs() < 1e-12, "{}", minstrel.credit);
@@ -434,20 +425,34 @@ mod tests {
     }
 
     #[test]
-    fn attempts_take_their_frame_their_answer_and_what_is_around_them() {
-        let minstrel = settled();
-        let micros = Duration::from_micros;
-        for place in [0, 7] {
-            let rate = minstrel.rates[place].rate;
-            let frame = rate.frame_duration(Preamble::Long, 1_200);
-            let expected = micros(130) + frame + rate.frame_duration(Preamble::Long, 14);
-            let found = minstrel.rates[place].seconds(Preamble::Long);
-            assert!((found - expected.as_secs_f64()).abs() < 1e-12, "{rate}: {found}");
+    fn an_attempt_costs_the_air_time_that_its_station_takes_for_it() {
+        let config = |phy| Config { rate_control: MINSTREL, ..Config::new(ADDRESS, phy) };
+        let mixed = Config {
+            timing: Timing::of(Phy::G, false),
+            protection: Some(Protection::CtsToSelf),
+            ..config(Phy::G)
+        };
+        let short = Config { preamble: Preamble::Short, ..config(Phy::B) };
+        let slow = Config { basic_rates: vec![PhyRate::Ofdm6], ..config(Phy::G) };
+        for config in [config(Phy::B), short, config(Phy::G), slow, mixed] {
+            for peer in [Phy::B, Phy::G] {
+                for known in Minstrel::new(&config.rates(peer)).rates {
+                    let expected = config.attempt_time(known.rate, TYPICAL).as_secs_f64();
+                    assert_eq!(known.seconds, expected, "{} of {config:?}", known.rate);
+                }
+            }
         }
-        let old = among(&[PhyRate::Cck11]);
-        let frame = PhyRate::Cck11.frame_duration(Preamble::Short, 1_200);
-        let expected = micros(370) + frame + PhyRate::Cck11.frame_duration(Preamble::Short, 14);
-        assert!((old.rates[0].seconds(Preamble::Short) - expected.as_secs_f64()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_attempt_that_is_answered_at_24_mbps_costs_what_the_standard_says() {
+        let minstrel = among(&[PhyRate::Ofdm54]);
+        // DIFS and the mean backoff; the frame; SIFS and the ACK. Frames end with signal extension.
+        let contention = 28.0 + 9.0 * 15.0 / 2.0;
+        let frame = 20.0 + 45.0 * 4.0 + 6.0;
+        let answer = 10.0 + 28.0 + 6.0;
+        let expected = (contention + frame + answer) * 1e-6;
+        assert!((minstrel.rates[0].seconds - expected).abs() < 1e-12);
     }
 
     #[test]
@@ -520,8 +525,7 @@ mod tests {
         // Frames of which fewer than a tenth arrive cost more than they show: 6 Mb/s, a fifth of
         // which arrive, give less in their air time than 54 Mb/s at 9 %.
         let mut minstrel = counted([(99, 20), (99, 0), (99, 9)]);
-        let seconds =
-            |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds(Preamble::Long);
+        let seconds = |minstrel: &Minstrel, place: usize| minstrel.rates[place].seconds;
         assert!(9.0 / seconds(&minstrel, 2) > 20.0 / seconds(&minstrel, 0));
         minstrel.update();
         assert_eq!(minstrel.chain.map(|[best, _, surest]| (best, surest)), Some((0, 0)));
