@@ -39,8 +39,7 @@ impl Chain {
         bits: &[u8],
         repetition: Repetition,
         most: usize,
-        snr: f64,
-        gain: impl Fn(usize) -> f64,
+        (snr, gain): (f64, impl Fn(usize) -> f64),
         noise: &mut Stream,
     ) -> Option<BlockDelivery> {
         let steps = if let Repetition::Increments(steps) = repetition { steps } else { 0 };
