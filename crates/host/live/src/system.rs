@@ -47,6 +47,16 @@ pub(crate) fn read(descriptor: impl AsFd, buffer: &mut impl BufMut) -> nix::Resu
     Ok(read)
 }
 
+/// Returns the bytes of a TCP socket that its peer has not acknowledged; a FIN counts as one. A
+/// socket that was reset keeps its number.
+pub(crate) fn unacknowledged(socket: impl AsFd) -> nix::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one number, which outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    Errno::result(result)?;
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
 /// Waits for events for at most `timeout`, to the nanosecond; returns the number of events.
 pub(crate) fn epoll_wait(
     epoll: &Epoll,

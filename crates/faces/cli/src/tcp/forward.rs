@@ -129,12 +129,15 @@ pub(crate) fn run(args: &Args) -> Result {
     }
 }
 
-/// Returns the completion of a forward that lost bytes of connections closed in order.
+/// Returns the completion of a forward that lost bytes for which it had to answer.
 fn completion(outcome: Completion, lost: u64) -> Completion {
     if lost == 0 {
         return outcome;
     }
-    tell(format!("{lost} bytes were lost after their programs had closed the connections"));
+    tell(format!(
+        "{lost} bytes were lost after their programs had closed the connections or the engine had \
+         acknowledged them"
+    ));
     match outcome {
         Completion::Success => Completion::Negative,
         Completion::Program(0) => Completion::Program(WRAPPER_FAILED),

@@ -114,12 +114,21 @@ impl End {
         }
     }
 
-    /// Tells the program behind the socket that nothing more will come.
-    pub(super) fn finish(&mut self) {
-        if let Self::Socket(socket) = self {
-            // A socket that is gone needs no telling.
-            let _ = socket.shutdown(Shutdown::Write);
-        }
+    /// Tells the program behind the socket that nothing more will come; returns whether a FIN
+    /// follows the data.
+    pub(super) fn finish(&mut self) -> bool {
+        // A socket that is gone needs no telling.
+        self.socket().is_some_and(|socket| socket.shutdown(Shutdown::Write).is_ok())
+    }
+
+    /// Returns the bytes, a FIN among them, that were written and not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.socket().map_or(0, |socket| system::unacknowledged(socket).unwrap_or(0))
+    }
+
+    /// Returns the error of a socket that was reset, once.
+    pub(super) fn take_error(&self) -> Option<io::Error> {
+        self.socket().and_then(|socket| socket.take_error().ok().flatten())
     }
 
     /// Makes the end of the socket a reset.

@@ -47,6 +47,12 @@ const LINGER: Duration = Duration::from_millis(300);
 const LONGEST_LINGER: Duration = Duration::from_secs(5);
 /// An engine that drains gives up after this time without progress.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The time after which an engine that drains looks again at what the kernel has delivered: the
+/// kernel does not tell when a socket's last byte is acknowledged.
+const DRAIN_CHECK: Duration = Duration::from_millis(50);
+/// The time for which a peer that filled the window must be silent, while an engine drains, before
+/// its open connection is reset: more of what its program has left behind may be on the way.
+const QUIET: Duration = Duration::from_secs(2);
 /// The error of connections that are reset because the engine ends.
 const INTERRUPTED: &str = "interrupted";
 
@@ -74,6 +80,17 @@ enum Shortage {
     None,
     New,
     Outcome,
+}
+
+/// The way in which a connection is let go.
+#[derive(Debug)]
+enum Departure {
+    /// Both directions are delivered.
+    InOrder,
+    /// The engine ends.
+    Interrupted,
+    /// One of the ends failed.
+    Failed(String),
 }
 
 #[derive(Debug)]
@@ -243,13 +260,14 @@ impl Engine {
     /// If the device is gone.
     pub fn abort(&mut self) -> Result<()> {
         for socket in self.sockets() {
-            self.leave(socket, Some(INTERRUPTED.to_owned()));
+            self.leave(socket, Departure::Interrupted);
         }
         self.driver.flush().context(|| "say goodbye to the peers".into())
     }
 
-    /// Takes no more connections, resets those that neither end has closed, and delivers what the
-    /// other connections still carry. A signal, or a minute without progress, resets what is left.
+    /// Takes no more connections, and delivers what those carry that one end has closed, and what
+    /// the engine has acknowledged of the others before it resets them. A signal, or a minute
+    /// without progress, resets what is left; a connection that neither end closes has a minute.
     ///
     /// # Errors
     /// If the device is gone.
@@ -260,14 +278,20 @@ impl Engine {
         }
         let table = KernelTable::read();
         for socket in self.sockets() {
-            if !self.is_closing(socket, &table) {
-                self.leave(socket, Some(INTERRUPTED.to_owned()));
+            if self.undelivered(socket) == 0 && !self.is_closing(socket, &table) {
+                self.leave(socket, Departure::Interrupted);
             }
         }
         let mut progress = None;
-        let mut limit = self.now();
+        let begun = self.now();
+        let mut limit = begun;
+        let mut next_check = begun;
         while !self.carried.is_empty() {
             let now = self.now();
+            if now >= next_check {
+                next_check = now.saturating_add(DRAIN_CHECK);
+                self.leave_open(now, now.saturating_since(begun) >= PATIENCE);
+            }
             let latest = Some(self.progress());
             if latest != progress {
                 (progress, limit) = (latest, now.saturating_add(PATIENCE));
@@ -275,7 +299,7 @@ impl Engine {
             if now >= limit {
                 break;
             }
-            if let Some(Interruption::Signal(_)) = self.turn(Some(limit))? {
+            if let Some(Interruption::Signal(_)) = self.turn(Some(next_check.min(limit)))? {
                 break;
             }
             self.leave_half_closed();
@@ -308,7 +332,14 @@ impl Engine {
         let connection = self.driver.node().connection(APP, socket);
         splice.finished
             || splice.end.is_closed_by_program(table)
-            || connection.is_some_and(has_finished)
+            || connection.is_some_and(Connection::peer_has_finished)
+    }
+
+    /// Returns the bytes that the engine has acknowledged and the end has not.
+    fn undelivered(&self, socket: SocketId) -> u64 {
+        let connection = self.driver.node().connection(APP, socket);
+        let readable = connection.map_or(0, Connection::readable) as u64;
+        self.carried.get(&socket).map_or(0, |it| it.splice.undelivered()) + readable
     }
 
     /// Returns a number that changes whenever a byte has got on.
@@ -319,6 +350,27 @@ impl Engine {
             acknowledged + carried.splice.sent + carried.splice.delivered()
         };
         self.carried.iter().map(of_one).sum::<u64>() + self.carried.len() as u64
+    }
+
+    /// While draining, lets go of connections that neither end has closed: of those whose data have
+    /// been delivered for a while, or of all.
+    fn leave_open(&mut self, now: Instant, all: bool) {
+        let mut table = None;
+        for socket in self.sockets() {
+            let is_delivered = self.undelivered(socket) == 0;
+            let Some(CarriedConnection { times, .. }) = self.carried.get_mut(&socket) else {
+                continue;
+            };
+            if !is_delivered {
+                times.undelivered = now;
+            }
+            let quiet_since = times.last.max(times.undelivered);
+            if (all || now.saturating_since(quiet_since) >= QUIET)
+                && !self.is_closing(socket, table.get_or_insert_with(KernelTable::read))
+            {
+                self.leave(socket, Departure::Interrupted);
+            }
+        }
     }
 
     /// While draining, lets go of connections whose closed direction is delivered: no program is
@@ -333,13 +385,17 @@ impl Engine {
             let state = connection.map(Connection::state);
             if splice.finished && state == Some(TcpState::FinWait2) && !splice.peer_finished {
                 let table = table.get_or_insert_with(KernelTable::read);
-                let has_reader = splice.end.has_program(table);
-                self.leave(socket, has_reader.then(|| INTERRUPTED.to_owned()));
+                if !splice.awaits_answer(table) {
+                    self.leave(socket, Departure::InOrder);
+                } else if self.undelivered(socket) == 0 {
+                    self.leave(socket, Departure::Interrupted);
+                }
             } else if splice.told
                 && !splice.finished
+                && splice.undelivered() == 0
                 && !splice.end.is_closed_by_program(table.get_or_insert_with(KernelTable::read))
             {
-                self.leave(socket, Some(INTERRUPTED.to_owned()));
+                self.leave(socket, Departure::Interrupted);
             }
         }
     }
@@ -525,7 +581,7 @@ impl Engine {
                     return;
                 }
                 Ok(None) => return,
-                Err(error) => return self.leave(socket, Some(error.to_string())),
+                Err(error) => return self.leave(socket, Departure::Failed(error.to_string())),
             }
         }
     }
@@ -533,14 +589,14 @@ impl Engine {
     fn fail(&mut self, socket: SocketId, error: SocketError) {
         if let Some(carried) = self.carried.get_mut(&socket) {
             carried.splice.end.reset();
-            self.leave(socket, Some(error.to_string()));
+            self.leave(socket, Departure::Failed(error.to_string()));
         } else if self.offers.contains_key(&socket) {
             let error = Some(error.to_string());
             self.records.push(ConnectionRecord { error, ..ConnectionRecord::default() });
         }
     }
 
-    /// Lets go of the connections whose last byte is acknowledged.
+    /// Lets go of the connections whose last byte is acknowledged, by the peer and by the end.
     fn part(&mut self) {
         for socket in self.leaving.iter().copied().collect::<Vec<_>>() {
             let connection = self.driver.node().connection(APP, socket);
@@ -548,14 +604,34 @@ impl Engine {
                 let closing = matches!(connection.state(), TcpState::LastAck | TcpState::Closing);
                 connection.unacknowledged() == 0 && !closing
             });
-            if is_done {
-                self.leave(socket, None);
+            if !is_done {
+                continue;
+            }
+            let Some(CarriedConnection { splice, .. }) = self.carried.get(&socket) else {
+                continue;
+            };
+            if splice.undelivered() == 0 {
+                self.leave(socket, Departure::InOrder);
+            } else if let Some(error) = splice.end.take_error() {
+                self.leave(socket, Departure::Failed(error.to_string()));
             }
         }
     }
 
-    /// Lets go of a connection, by a reset if there was an error, and records its outcome.
-    fn leave(&mut self, socket: SocketId, error: Option<String>) {
+    /// Tells whether every byte of a connection has arrived, and no program is known to wait for
+    /// more.
+    fn has_arrived(&self, socket: SocketId, splice: &Splice, table: &KernelTable) -> bool {
+        let connection = self.driver.node().connection(APP, socket);
+        splice.connected
+            && !splice.end.is_bulk()
+            && connection.is_none_or(|it| it.held_bytes() == 0)
+            && splice.undelivered() == 0
+            && splice.end.waiting(table) == 0
+            && !splice.awaits_answer(table)
+    }
+
+    /// Lets go of a connection, by a reset unless it ended in order, and records its outcome.
+    fn leave(&mut self, socket: SocketId, departure: Departure) {
         let Some(CarriedConnection { mut splice, mut times, name }) = self.carried.remove(&socket)
         else {
             return;
@@ -566,37 +642,49 @@ impl Engine {
             ..ConnectionRecord::default()
         };
         let mut acknowledged = 0;
+        let mut readable = 0;
+        let mut peer_has_finished = splice.peer_finished;
         if let Some(connection) = self.driver.node().connection(APP, socket) {
             record.describe(connection);
             acknowledged = connection.acknowledged();
+            readable = connection.readable() as u64;
+            peer_has_finished |= connection.peer_has_finished();
         }
-        if error.is_some() && splice.end.socket().is_some() {
+        let is_in_order = matches!(departure, Departure::InOrder);
+        if !is_in_order && splice.end.socket().is_some() {
             self.table.get_or_insert_with(KernelTable::read);
         }
         record.lost = splice.lost(acknowledged, self.table.as_ref());
+        // The FIN of a peer may wait behind data for which the engine had no room. Otherwise a peer
+        // that has not closed sees the reset.
+        if peer_has_finished || matches!(departure, Departure::Interrupted) {
+            record.lost += splice.undelivered() + readable;
+        }
+        record.error = match departure {
+            Departure::InOrder => None,
+            Departure::Failed(error) => Some(error),
+            Departure::Interrupted => {
+                let table = self.table.as_ref();
+                let has_arrived = table.is_some_and(|it| self.has_arrived(socket, &splice, it));
+                (!has_arrived).then(|| INTERRUPTED.to_owned())
+            }
+        };
         if splice.sent >= splice.received {
             times.last = self.now();
         }
         record.measure(splice.sent, acknowledged, splice.received, times.span());
-        if error.is_some() {
+        if is_in_order {
+            self.command(SocketCommand::Close { socket });
+        } else {
             // What a peer sent before it closed has been written, and is still to be read.
             if !splice.told {
                 splice.end.reset();
             }
             self.command(SocketCommand::Abort { socket });
-        } else {
-            self.command(SocketCommand::Close { socket });
         }
-        record.error = error;
         self.records.push(record);
         name.map(|name| self.names.remove(&name));
     }
-}
-
-/// Tells whether the peer has sent its last byte, and all before it has come.
-fn has_finished(connection: &Connection) -> bool {
-    use TcpState::{CloseWait, Closing, LastAck, TimeWait};
-    matches!(connection.state(), CloseWait | LastAck | Closing | TimeWait)
 }
 
 /// Tells whether the system has no room for another connection now, and may have later.

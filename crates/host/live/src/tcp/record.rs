@@ -18,7 +18,8 @@ pub struct ConnectionRecord {
     /// Bytes from the peer to this end.
     pub received: u64,
     /// Bytes that this end had sent before it closed in order, and that the peer has not
-    /// acknowledged.
+    /// acknowledged; and bytes that the engine had acknowledged and the kernel of the local program
+    /// had not, unless that program left before a peer that had not closed.
     pub lost: u64,
     /// From the first moment of the connection to the last byte of it, acknowledged.
     pub seconds: f64,
@@ -73,11 +74,13 @@ pub(super) struct Times {
     pub(super) began: Instant,
     /// When the last byte of data came or was acknowledged.
     pub(super) last: Instant,
+    /// When data that had come were last seen to be undelivered, while the engine drains.
+    pub(super) undelivered: Instant,
 }
 
 impl Times {
     pub(super) const fn starting(now: Instant) -> Self {
-        Self { began: now, last: now }
+        Self { began: now, last: now, undelivered: now }
     }
 
     pub(super) const fn span(&self) -> Duration {

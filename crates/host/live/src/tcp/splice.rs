@@ -31,6 +31,8 @@ pub(super) struct Splice {
     /// The engine's peer has sent its last byte, and the end knows.
     pub(super) peer_finished: bool,
     pub(super) told: bool,
+    /// The kernel counts a FIN among what the end has not acknowledged.
+    sent_fin: bool,
     /// Bytes from the end to the engine, and from the engine to the end.
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -48,6 +50,7 @@ impl Splice {
             paused: false,
             peer_finished: false,
             told: false,
+            sent_fin: false,
             sent: 0,
             received: 0,
         }
@@ -81,7 +84,7 @@ impl Splice {
         }
         if self.peer_finished && !self.told && self.waiting == 0 {
             self.told = true;
-            self.end.finish();
+            self.sent_fin = self.end.finish();
         }
         // Who only receives finishes last, as programs do.
         let is_silent = self.end.only_receives() && !self.told;
@@ -103,9 +106,23 @@ impl Splice {
         }
     }
 
+    /// Returns the bytes from the engine that the end has not acknowledged.
+    pub(super) fn undelivered(&self) -> u64 {
+        let waiting = self.waiting as u64;
+        let unacknowledged = self.end.unacknowledged().saturating_sub(u64::from(self.sent_fin));
+        // The SYN of a connection that was refused counts too.
+        waiting + unacknowledged.min(self.received - waiting)
+    }
+
     /// Returns the bytes that the end has taken.
-    pub(super) const fn delivered(&self) -> u64 {
-        self.received - self.waiting as u64
+    pub(super) fn delivered(&self) -> u64 {
+        self.received - self.undelivered()
+    }
+
+    /// Tells whether the program behind the end waits for an answer: it has closed its direction,
+    /// and still has the socket open.
+    pub(super) fn awaits_answer(&self, table: &KernelTable) -> bool {
+        self.finished && !self.peer_finished && self.end.has_program(table)
     }
 
     /// Returns the bytes that were sent by an end which then closed in order, and which did not
@@ -124,3 +141,6 @@ impl Splice {
         self.finished && self.told
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,12 @@ impl Connection {
         self.receiver.finished && self.receiver.buffer.readable() == 0
     }
 
+    /// Returns whether the peer has finished, even if not everything that it sent was read.
+    #[must_use]
+    pub const fn peer_has_finished(&self) -> bool {
+        self.receiver.finished
+    }
+
     /// Returns the state of the connection.
     #[must_use]
     pub const fn state(&self) -> TcpState {

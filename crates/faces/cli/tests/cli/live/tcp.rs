@@ -203,6 +203,115 @@ fn what_a_far_end_that_closed_did_not_take_is_lost_to_the_byte() {
     assert_eq!(number("took ") + number("\"lost\":"), 2_000_000, "{errors}");
 }
 
+/// A forward of the engine at the far end to a server there, for a client at the near end.
+struct EngineForward {
+    folder: Folder,
+    server: &'static str,
+    /// The line of the shell that starts the forward with `$FORWARD`.
+    forward: &'static str,
+    client: &'static str,
+}
+
+impl EngineForward {
+    /// The scripts share the working directory: the server makes the file `ready`. Returns what the
+    /// forward printed, and the exit status that its line wrote into the file `code`.
+    fn run(&self) -> (serde_json::Value, String) {
+        let folder = self.folder.path();
+        let write = |name: &str, content: String| {
+            std::fs::write(folder.join(name), content).expect("a file");
+        };
+        let python = "import os, socket, time\n\
+                      def wait(file):\n  \
+                        while not os.path.exists(file): time.sleep(0.02)\n\
+                      def tell(file, text=\"\"):\n  \
+                        open(file + \"~\", \"w\").write(text)\n  \
+                        os.rename(file + \"~\", file)\n";
+        let listen = "s = socket.create_server((\"127.0.0.1\", 80))\ntell(\"ready\")\n\
+                      c, _ = s.accept()\n";
+        let connect = "s = None\nengine = (os.environ[\"WINDFALL_ENGINE\"], 80)\n\
+                       while not s:\n  \
+                         try: s = socket.create_connection(engine, 1)\n  \
+                         except OSError: time.sleep(0.05)\n\
+                       s.settimeout(None)\n";
+        write("server.py", format!("{python}{listen}{}", self.server));
+        write("client.py", format!("{python}{connect}{}\nwait(\"code\")\n", self.client));
+        let forward = format!("{WINDFALL} tcp forward --json engine:80 127.0.0.1:80");
+        let far = format!(
+            "cd {}; python3 server.py & {}; {}",
+            folder.display(),
+            until("-e ready"),
+            self.forward.replace("$FORWARD", &forward)
+        );
+        let output = windfall("run -q --rate 100Mbps --delay 2ms --far-may-fail --far")
+            .args([&far, "--", "sh", "-c"])
+            .arg(format!("cd {}; exec python3 client.py", folder.display()))
+            .output()
+            .expect("it runs");
+        assert!(output.status.success(), "{}", text(&output));
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let said = read("said");
+        let record = said.lines().find(|line| line.starts_with('{'));
+        let record = serde_json::from_str(record.expect(&said)).expect(&said);
+        (record, read("code").trim().to_owned())
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+}
+
+/// The server begins to read when the command of the forward has ended.
+#[test]
+fn a_forward_of_the_engine_delivers_what_it_has_acknowledged() {
+    require!("python3");
+    let forward = EngineForward {
+        folder: Folder::new("acknowledged"),
+        server: "wait(\"ended\")\ntime.sleep(0.5)\nn = 0\n\
+                 try:\n  \
+                   while d := c.recv(65536): n += len(d)\n\
+                 except OSError as error: print(error)\n\
+                 tell(\"count\", str(n))",
+        forward: "$FORWARD 2>said -- sh -c 'until test -e sent; do sleep 0.02; done; : >ended'; \
+                  code=$?; until test -e count; do sleep 0.02; done; echo $code >code",
+        client: "s.sendall(bytes(2000000))\ntell(\"sent\")\n\
+                 s.sendall(bytes(4000000))\ns.close()",
+    };
+    let (record, code) = forward.run();
+    assert_eq!(forward.read("count"), "6000000", "{record}");
+    assert_eq!((&record["error"], &record["lost"]), (&serde_json::Value::Null, &0.into()));
+    assert_eq!(code, "0", "{record}");
+}
+
+#[test]
+fn what_a_server_that_closed_first_did_not_take_is_lost_to_the_byte() {
+    require!("python3");
+    let forward = EngineForward {
+        folder: Folder::new("closed-first"),
+        server: "c.recv(1000, socket.MSG_WAITALL)\nc.close()",
+        forward: "$FORWARD 2>said -- sh -c 'until test -s said; do sleep 0.02; done'; \
+                  echo $? >code",
+        client: "s.sendall(bytes(1000))\ns.recv(1)\ns.sendall(bytes(520))\ns.close()",
+    };
+    let (record, code) = forward.run();
+    assert_eq!((&record["received"], &record["lost"]), (&1520.into(), &520.into()), "{record}");
+    assert!(record["error"].is_string() && code == "125", "{code}: {record}");
+}
+
+#[test]
+fn what_a_server_never_reads_is_lost_when_a_second_signal_ends_the_forward() {
+    require!("python3");
+    let forward = EngineForward {
+        folder: Folder::new("never-read"),
+        server: "wait(\"code\")",
+        forward: "$FORWARD >said & F=$!; until test -e sent; do sleep 0.02; done; \
+                  kill -TERM $F; kill -INT $F; wait $F; echo $? >code",
+        client: "s.sendall(bytes(2000000))\ntell(\"sent\")",
+    };
+    let (record, code) = forward.run();
+    assert_eq!(record["error"], "interrupted", "{record}");
+    assert!(record["lost"].as_u64() > Some(500_000) && code == "1", "{code}: {record}");
+}
+
 #[test]
 fn a_forward_holds_no_small_write_back() {
     require!("python3");
