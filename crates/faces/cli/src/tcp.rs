@@ -149,3 +149,13 @@ fn resolve(text: &str) -> Result<SocketAddr> {
     let mut found = text.to_socket_addrs().map_err(|error| why(&error.to_string()))?;
     found.next().ok_or_else(|| why("the name is unknown"))
 }
+
+/// The address to connect to that a text names: port 0 is none.
+fn resolve_target(text: &str) -> Result<SocketAddr> {
+    let target = resolve(text)?;
+    if target.port() == 0 {
+        let message = format!("\"{text}\": no connection leads to port 0: write 1 to {}", u16::MAX);
+        return Err(CliError::usage(message));
+    }
+    Ok(target)
+}

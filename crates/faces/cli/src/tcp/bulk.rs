@@ -7,7 +7,7 @@ use windfall_base::{ByteCount, Duration};
 use windfall_live::tcp::engine::Interruption;
 use windfall_live::tcp::{Amount, ConnectionRecord, Engine, Job, ListenService, kernel};
 
-use super::{EngineOptions, record, resolve};
+use super::{EngineOptions, record, resolve_target};
 use crate::exit::{CliError, Completion, Result, without_error_numbers};
 use crate::times::with_unit;
 use crate::usage::whole;
@@ -76,7 +76,7 @@ impl Common {
 
 pub(crate) fn send(args: &SendArgs) -> Result {
     let common = &args.common;
-    let to = resolve(&args.target)?;
+    let to = resolve_target(&args.target)?;
     let job = common.job(true, args.check, true);
     if common.kernel {
         let record = kernel::connect(to, job)?;

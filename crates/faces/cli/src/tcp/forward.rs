@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use windfall_live::tcp::engine::{HelperProcess, Interruption};
 use windfall_live::tcp::{Engine, ListenService};
 
-use super::{EngineOptions, record, resolve, wrong_port};
+use super::{EngineOptions, record, resolve, resolve_target, wrong_port};
 use crate::exit::{CliError, Completion, Result, WRAPPER_FAILED, tell};
 
 /// The word in LISTEN for the addresses of the engine.
@@ -61,7 +61,7 @@ fn rules(pairs: &[String]) -> Result<Vec<Rule>> {
             let message = format!("LISTEN {} has no TARGET: write pairs", pair.join(" "));
             return Err(CliError::usage(message));
         };
-        let target = resolve(target)?;
+        let target = resolve_target(target)?;
         if let Some((ENGINE, port)) = listen.split_once(':') {
             let wrong = wrong_port(port).unwrap_or_else(|| "it has no port".to_owned());
             let port = port.parse().ok().filter(|port| *port > 0);

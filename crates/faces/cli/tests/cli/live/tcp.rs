@@ -544,6 +544,8 @@ fn bad_settings_are_refused_in_one_line() {
         ("tcp forward 8080", "LISTEN"),
         ("tcp forward engine:0 10.77.0.2:1", "write engine:8080"),
         ("tcp forward 8080 nowhere", "write it as"),
+        ("tcp forward 8080 10.77.0.2:0 -- true", "10.77.0.2:0"),
+        ("tcp send 10.77.0.2:0", "10.77.0.2:0"),
         ("tcp settings vegas", "cubic, sack, new-reno"),
     ] {
         let output = windfall(arguments).output().expect("it runs");
