@@ -10,6 +10,8 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use windfall_base::nearest;
+use windfall_scenario::wifi::Radio;
+use windfall_scenario::{Direction, Settings as _};
 
 /// Arguments in which a negative number that follows an option is its value, not an option.
 pub(crate) fn with_negative_numbers(
@@ -116,25 +118,25 @@ pub(crate) fn explain(error: &clap::Error, command: &clap::Command, words: &[Str
 /// the command has such an option. A name that is only like one counts where `error` has no advice.
 fn instead_of(option: &str, error: &clap::Error, command: &clap::Command) -> Option<String> {
     let known = [
-        ("packet-loss", "loss"),
-        ("latency", "delay"),
-        ("bandwidth", "rate"),
-        ("limit", "queue"),
-        ("trace", "rate-trace"),
-        ("corrupt-range", "range"),
-        ("long-slot", "slot long"),
-        ("short-preamble", "preamble short"),
+        ("packet-loss", Direction::row(|it| &it.loss).option(), ""),
+        ("latency", Direction::row(|it| &it.delay).option(), ""),
+        ("bandwidth", Direction::row(|it| &it.rate).option(), ""),
+        ("limit", Direction::row(|it| &it.queue).option(), ""),
+        ("trace", Direction::row(|it| &it.rate_trace).option(), ""),
+        ("corrupt-range", Direction::row(|it| &it.range).option(), ""),
+        ("long-slot", Radio::row(|it| &it.slot).option(), " long"),
+        ("short-preamble", Radio::row(|it| &it.preamble).option(), " short"),
     ];
     let name = option.strip_prefix("--")?;
     let prefix = ["uplink-", "downlink-"].into_iter().find(|it| name.starts_with(it)).unwrap_or("");
     let name = &name[prefix.len()..];
     let like = error.get(ContextKind::SuggestedArg).is_none();
-    let like = like.then(|| nearest(name, known.iter().map(|(old, _)| *old))).flatten();
+    let like = like.then(|| nearest(name, known.iter().map(|(old, ..)| *old))).flatten();
     let is_meant = |old: &str| name.starts_with(old) || like == Some(old);
-    let (_, instead) = known.into_iter().find(|(old, _)| is_meant(old))?;
-    let instead = format!("{prefix}{instead}");
-    let has_it = |it: &clap::Arg| it.get_long() == instead.split(' ').next();
-    command.get_arguments().any(has_it).then(|| format!("--{instead}"))
+    let (_, option, value) = known.into_iter().find(|(old, ..)| is_meant(old))?;
+    let option = format!("{prefix}{option}");
+    let has_it = |it: &clap::Arg| it.get_long() == Some(&option);
+    command.get_arguments().any(has_it).then(|| format!("--{option}{value}"))
 }
 
 /// The subcommand that the first words name, and its path.

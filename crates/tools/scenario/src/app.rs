@@ -2,9 +2,8 @@
 
 use windfall_base::{ByteCount, Duration, Rate};
 use windfall_sap::Profile;
+use windfall_settings::{Choice, Placeholder, Settings, settings};
 
-use crate::settings::{RowMetadata, Settings, settings};
-use crate::value::{Choice, Placeholder};
 use crate::values::{DURATIONS, Target};
 
 /// The work of an application.
@@ -119,13 +118,6 @@ impl Choice for AppMode {
     ];
 }
 
-impl Choice for Profile {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("standard", Self::Standard, "window, congestion control, path MTU discovery"),
-        ("paper", Self::Paper, "stop and wait, as in the paper"),
-    ];
-}
-
 /// Applications that send at times of their own.
 const SENDERS: &[AppKind] = &[AppKind::Spray, AppKind::Cbr, AppKind::SapStream];
 /// Applications that a rate may limit.
@@ -159,8 +151,6 @@ const WITH_PORT: &[AppKind] = &[
     AppKind::SapBulk,
     AppKind::SapStream,
 ];
-
-impl RowMetadata for &'static [AppKind] {}
 
 settings! {
     /// The settings of an application.

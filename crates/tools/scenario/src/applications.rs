@@ -9,18 +9,19 @@ use windfall_apps::{BulkConfig, BulkSinkConfig, Pace, PingConfig, SenderConfig, 
 use windfall_base::{Duration, Instant, Rate};
 use windfall_ip::is_group;
 use windfall_network::AppConfig;
+use windfall_settings::Get;
 use windfall_stack::socket_api::Transport;
 
 use crate::app::{App, AppKind, AppTransport};
 use crate::departures::{at, timing};
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::{DEFAULT_MTU, HEADERS};
 use crate::model::Scenario;
 use crate::plan::AppPlan;
 use crate::routes::RouteMap;
 use crate::sap;
 use crate::stations::{Places, StationPlan, group_members, owner};
-use crate::values::{Get, Target};
+use crate::values::Target;
 
 /// The port of datagrams and streams where it is unset.
 pub const DEFAULT_PORT: u16 = 9000;
@@ -37,7 +38,7 @@ pub(crate) fn plan(
     stations: &[StationPlan],
     places: &Places<'_>,
     (rates, map): (&[Option<Rate>], &RouteMap),
-) -> Result<Vec<AppPlan>, Fault> {
+) -> Result<Vec<AppPlan>, SettingFault> {
     let mut plans = Vec::new();
     let mut senders = 0;
     for app in &scenario.apps {
@@ -101,7 +102,7 @@ fn of_app(
     stations: &[StationPlan],
     places: &Places<'_>,
     (rates, map): (&[Option<Rate>], &RouteMap),
-) -> Result<AppPlan, Fault> {
+) -> Result<AppPlan, SettingFault> {
     check_pace(app)?;
     let station = number_of(app.station.get_ref(), places);
     let start = at(app.start.as_ref()).unwrap_or(Instant::START);
@@ -156,13 +157,13 @@ fn of_app(
 }
 
 /// Refuses a pace that no machine could simulate, and no network has.
-fn check_pace(app: &App) -> Result<(), Fault> {
+fn check_pace(app: &App) -> Result<(), SettingFault> {
     if let Some(interval) = app.interval.as_ref().filter(|i| *i.get_ref() < LEAST_INTERVAL) {
         let message = format!(
             "an interval of {} is too short: use at least {LEAST_INTERVAL}",
             interval.get_ref()
         );
-        return Err(Fault::at(interval.span(), message));
+        return Err(SettingFault::at(interval.span(), message));
     }
     let Some(rate) = &app.rate else { return Ok(()) };
     let unset = if kind(app).is_sap() { sap::SIZE } else { CBR_SIZE };
@@ -173,7 +174,7 @@ fn check_pace(app: &App) -> Result<(), Fault> {
              rate or a larger size",
             rate.get_ref()
         );
-        return Err(Fault::at(rate.span(), message));
+        return Err(SettingFault::at(rate.span(), message));
     }
     Ok(())
 }
@@ -241,7 +242,7 @@ fn address(
     from: usize,
     stations: &[StationPlan],
     places: &Places<'_>,
-) -> Result<IpAddr, Fault> {
+) -> Result<IpAddr, SettingFault> {
     let Some(to) = &app.to else { return Ok(Ipv4Addr::LOCALHOST.into()) };
     let name = match to.get_ref() {
         Target::Address(address) => return Ok(*address),
@@ -252,6 +253,9 @@ fn address(
     let shared = interfaces.iter().find(|i| own.iter().any(|own| own.link == i.link));
     let interface = shared.or(interfaces.first()).filter(|i| !i.addresses.is_empty());
     interface.map(|interface| interface.addresses[0].address).ok_or_else(|| {
-        Fault::at(to.span(), format!("station \"{name}\" has no address: let a link end there"))
+        SettingFault::at(
+            to.span(),
+            format!("station \"{name}\" has no address: let a link end there"),
+        )
     })
 }

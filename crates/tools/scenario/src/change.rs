@@ -5,13 +5,11 @@ use core::str::FromStr;
 
 use toml::Spanned;
 use windfall_base::{Duration, ParseUnitError};
+use windfall_settings::{Setting, Settings, Value, check_unit, settings};
 
 use crate::direction::{AppliesTo, Direction};
 use crate::link::Link;
-use crate::settings::{Setting, Settings, settings};
 use crate::side::Side;
-use crate::units::check_unit;
-use crate::value::Value;
 use crate::values::DURATIONS;
 
 /// The time from one step of a gradual change to the next.

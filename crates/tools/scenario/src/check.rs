@@ -13,20 +13,19 @@ use windfall_sap::Profile;
 use crate::app::{App, AppArrivals, AppKind, AppMode, AppTransport, DATAGRAMS};
 use crate::direction::{AppliesTo, Direction};
 use crate::effect;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::{Link, LinkKind, Path};
 use crate::model::{FORMAT, Scenario};
 use crate::sap;
-use crate::settings::{self, Settings};
 use crate::side::Side;
 use crate::station::Station;
-use crate::value::Value;
-use crate::values::{Get, Target, value_if_set};
+use crate::values::Target;
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
 use windfall_ip::is_group;
+use windfall_settings::{Get, Settings, Value, table, value_if_set};
 
-type Checked = Result<(), Fault>;
+type Checked = Result<(), SettingFault>;
 
 /// Bytes of the longest message of the paper's profile.
 const PAPER_SIZE: u32 = 65_000;
@@ -36,9 +35,9 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
     let format = *scenario.format.get_ref();
     if format != FORMAT {
         let message = format!("format {format} is unknown: this program reads format {FORMAT}");
-        return Err(Fault::at(scenario.format.span(), message));
+        return Err(SettingFault::at(scenario.format.span(), message));
     }
-    settings::check(&scenario.run)?;
+    table::check(&scenario.run)?;
     let stations = unique_stations(&scenario.stations)?;
     let mut links = BTreeSet::new();
     for link in &scenario.links {
@@ -49,7 +48,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
             let span = link.name.as_ref().map_or(link.stations.span(), Spanned::span);
             let message =
                 format!("another link is called \"{name}\" already: give it its own name");
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
     }
     check_flows(scenario)?;
@@ -80,24 +79,24 @@ fn check_flows(scenario: &Scenario) -> Checked {
         let name = flow.name.get_ref();
         if !flows.insert(name) {
             let message = format!("another flow is called \"{name}\": give it its own name");
-            return Err(Fault::at(flow.name.span(), message));
+            return Err(SettingFault::at(flow.name.span(), message));
         }
-        settings::check(flow)?;
+        table::check(flow)?;
     }
     Ok(())
 }
 
-fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, Fault> {
+fn unique_stations(stations: &[Station]) -> Result<BTreeSet<&str>, SettingFault> {
     let mut names = BTreeMap::new();
     for Station { name, radio, .. } in stations {
         check_name(name)?;
-        radio.as_ref().map_or(Ok(()), settings::check)?;
+        radio.as_ref().map_or(Ok(()), table::check)?;
         let text = name.get_ref().as_str();
         if let Some(other) = names.insert(text.to_ascii_lowercase(), text) {
             let message = format!(
                 "another station is called \"{other}\", whatever the case: give it its own name"
             );
-            return Err(Fault::at(name.span(), message));
+            return Err(SettingFault::at(name.span(), message));
         }
     }
     Ok(names.into_values().collect())
@@ -111,7 +110,7 @@ fn check_name(name: &Spanned<String>) -> Checked {
         return Ok(());
     }
     let fix = "use 1 to 32 letters, digits, underscores, and hyphens behind the first";
-    Err(Fault::at(name.span(), format!("\"{text}\" cannot be a name: {fix}")))
+    Err(SettingFault::at(name.span(), format!("\"{text}\" cannot be a name: {fix}")))
 }
 
 fn known_station(name: &str, span: Range<usize>, stations: &BTreeSet<&str>) -> Checked {
@@ -122,7 +121,7 @@ fn known_station(name: &str, span: Range<usize>, stations: &BTreeSet<&str>) -> C
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("add a [[station]] with name = \"{name}\""),
     };
-    Err(Fault::at(span, format!("no station is called \"{name}\": {fix}")))
+    Err(SettingFault::at(span, format!("no station is called \"{name}\": {fix}")))
 }
 
 fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
@@ -133,7 +132,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         if !seen.insert(end.get_ref()) {
             let message =
                 format!("\"{}\" stands at two ends of one link: name two stations", end.get_ref());
-            return Err(Fault::at(end.span(), message));
+            return Err(SettingFault::at(end.span(), message));
         }
     }
     check_size(link)?;
@@ -146,15 +145,15 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
                 link.name(),
                 ends.iter().map(|end| end.get_ref().as_str()).collect::<Vec<_>>().join(", ")
             );
-            return Err(Fault::at(name.span(), message));
+            return Err(SettingFault::at(name.span(), message));
         }
     }
-    settings::check(link)?;
-    settings::check(&link.radio)?;
+    table::check(link)?;
+    table::check(&link.radio)?;
     for direction in [&link.both, &link.uplink, &link.downlink] {
-        settings::check(direction)?;
+        table::check(direction)?;
     }
-    link.paths.iter().try_for_each(|path| settings::check(&path.air))?;
+    link.paths.iter().try_for_each(|path| table::check(&path.air))?;
     check_padding(link)?;
     fec::check(link)?;
     gsm::check_tunnel(link)?;
@@ -175,7 +174,7 @@ fn check_increments(link: &Link) -> Checked {
     match set.filter(|_| !link.kind().is_wire()) {
         Some(increments) => {
             let message = "only a pipe sends increments: remove it, or use kind = \"pipe\"";
-            Err(Fault::at(increments.span(), message))
+            Err(SettingFault::at(increments.span(), message))
         }
         None => Ok(()),
     }
@@ -185,11 +184,11 @@ fn check_pipe(link: &Link) -> Checked {
     check_no_radio(link)?;
     if let Some(base) = &link.base {
         let message = "a pipe has no base station: remove it, or use kind = \"wavelan\"";
-        return Err(Fault::at(base.span(), message));
+        return Err(SettingFault::at(base.span(), message));
     }
     if !link.paths.is_empty() {
         let message = "a pipe has two directions and no paths: use uplink and downlink";
-        return Err(Fault::at(link.stations.span(), message));
+        return Err(SettingFault::at(link.stations.span(), message));
     }
     Ok(())
 }
@@ -203,7 +202,7 @@ fn check_rate_of_radio(link: &Link) -> Checked {
             "a radio cannot have rate = \"{}\": give one such as 2Mbps, or use kind = \"pipe\"",
             rate.get_ref()
         );
-        Err(Fault::at(rate.span(), message))
+        Err(SettingFault::at(rate.span(), message))
     })
 }
 
@@ -213,7 +212,7 @@ fn check_no_wire(link: &Link, kind: &str) -> Checked {
         let is_of_others = |aspect: &AppliesTo| !matches!(aspect, AppliesTo::Pipe);
         if let Some((key, span)) = foreign_setting(direction, is_of_others) {
             let message = format!("a {kind} has no {key}: remove it, or use kind = \"pipe\"");
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
     }
     Ok(())
@@ -237,7 +236,7 @@ fn check_size(link: &Link) -> Checked {
     }
     let fix = if stations < 2 { "more" } else { "fewer" };
     let message = format!("{of}, not {stations}: name {fix}");
-    Err(Fault::at(link.stations.span(), message))
+    Err(SettingFault::at(link.stations.span(), message))
 }
 
 /// A path says what the air is like; the rest belongs to the stations.
@@ -247,7 +246,7 @@ fn check_path(path: &Path) -> Checked {
         None => Ok(()),
         Some((key, span)) => {
             let message = format!("a path says only what the air does: move {key} to the link");
-            Err(Fault::at(span, message))
+            Err(SettingFault::at(span, message))
         }
     }
 }
@@ -270,7 +269,7 @@ fn check_padding(link: &Link) -> Checked {
         return Ok(());
     }
     let message = "padded says how coded frames are filled, and these are not coded: add policy";
-    Err(Fault::at(link.stations.span(), message))
+    Err(SettingFault::at(link.stations.span(), message))
 }
 
 /// All stations of a radio share one rate, and are too near each other for a delay.
@@ -282,17 +281,17 @@ fn check_wavelan(link: &Link) -> Checked {
     for direction in [&link.uplink, &link.downlink] {
         if let Some(rate) = &direction.rate {
             let message = "both directions of a wavelan link share one rate: set it on the link";
-            return Err(Fault::at(rate.span(), message));
+            return Err(SettingFault::at(rate.span(), message));
         }
     }
     for direction in [&link.both, &link.uplink, &link.downlink] {
         if let Some(trace) = &direction.rate_trace {
             let message = "a wavelan link has a fixed rate: use rate, or kind = \"pipe\"";
-            return Err(Fault::at(trace.span(), message));
+            return Err(SettingFault::at(trace.span(), message));
         }
         if let Some(delay) = direction.delay.as_ref().filter(|delay| !delay.get_ref().is_zero()) {
             let message = "a wavelan link has no delay: remove it, or use kind = \"pipe\"";
-            return Err(Fault::at(delay.span(), message));
+            return Err(SettingFault::at(delay.span(), message));
         }
     }
     Ok(())
@@ -304,7 +303,7 @@ fn check_wifi(link: &Link) -> Checked {
     if let Some(mtu) = link.mtu.as_ref().filter(|mtu| *mtu.get_ref() > MAX_MTU) {
         let message =
             format!("an MTU of {} is too long for 802.11: use at most {MAX_MTU}", mtu.get_ref());
-        return Err(Fault::at(mtu.span(), message));
+        return Err(SettingFault::at(mtu.span(), message));
     }
     for direction in [&link.both, &link.uplink, &link.downlink] {
         if let Some((key, span)) = foreign_setting(direction, AppliesTo::is_of_every_link) {
@@ -312,13 +311,13 @@ fn check_wifi(link: &Link) -> Checked {
                 "a wifi link has no {key}, since its radio decides what arrives: remove it, or use \
                  kind = \"pipe\""
             );
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
     }
     check_attempts(link)?;
     if !link.paths.is_empty() {
         let message = "a wifi link has positions and no paths: give its stations radio.position";
-        return Err(Fault::at(link.stations.span(), message));
+        return Err(SettingFault::at(link.stations.span(), message));
     }
     Ok(())
 }
@@ -332,7 +331,7 @@ fn check_attempts(link: &Link) -> Checked {
         Some(name) => {
             let message =
                 format!("arq and {name} both say how often a radio sends a frame: remove one");
-            Err(Fault::at(arq.span(), message))
+            Err(SettingFault::at(arq.span(), message))
         }
     }
 }
@@ -343,7 +342,7 @@ fn check_no_radio(link: &Link) -> Checked {
         return Ok(());
     }
     let message = "only wifi links have a distance and a radio: add kind = \"wifi-g\"";
-    Err(Fault::at(link.stations.span(), message))
+    Err(SettingFault::at(link.stations.span(), message))
 }
 
 /// The interfaces of a station, which is on the links `own`.
@@ -358,11 +357,11 @@ fn check_station(station: &Station, own: &[&Link]) -> Checked {
                 "station \"{name}\" has no link \"{link}\": its links are {}",
                 if names.is_empty() { "none".to_owned() } else { names.join(", ") }
             );
-            return Err(Fault::at(interface.link.span(), message));
+            return Err(SettingFault::at(interface.link.span(), message));
         }
         if !seen.insert(link) {
             let message = format!("link \"{link}\" has two interface tables here: merge them");
-            return Err(Fault::at(interface.link.span(), message));
+            return Err(SettingFault::at(interface.link.span(), message));
         }
     }
     Ok(())
@@ -376,44 +375,44 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
         Some((Target::Station(name), span)) => known_station(name, span, stations)?,
         Some((Target::Address(to), span)) if is_group(*to) && !DATAGRAMS.contains(&kind) => {
             let message = format!("{to} is a group, and {name} speaks to one station: name it");
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
         _ => {}
     }
     if kind != AppKind::Sink && app.to.is_none() {
         let message = format!("{name} needs a destination: add to = \"STATION\"");
-        return Err(Fault::at(app.kind.span(), message));
+        return Err(SettingFault::at(app.kind.span(), message));
     }
     if let Some((key, span)) = foreign_key(app, kind) {
         let message = format!("{name} has no key \"{key}\": remove it");
-        return Err(Fault::at(span, message));
+        return Err(SettingFault::at(span, message));
     }
-    settings::check(app)?;
+    table::check(app)?;
     if matches!(kind, AppKind::Cbr | AppKind::SapStream)
         && app.rate.is_none()
         && app.interval.is_none()
     {
         let fix = "write one of rate = \"64kbps\", interval = \"20ms\"";
         let message = format!("{name} takes either a rate or an interval: {fix}");
-        return Err(Fault::at(app.kind.span(), message));
+        return Err(SettingFault::at(app.kind.span(), message));
     }
     check_arrivals(app, &name)?;
     check_sap(app, kind)?;
     if let Some(interval) = app.interval.as_ref().filter(|i| i.get_ref().is_zero()) {
         let message = "an interval of 0 never lets time pass: use a time such as 20ms";
-        return Err(Fault::at(interval.span(), message));
+        return Err(SettingFault::at(interval.span(), message));
     }
     if let Some(coverage) = &app.coverage {
         if app.transport.value() != Some(AppTransport::Udplite) {
             let message = "only UDP-Lite has a coverage: add transport = \"udplite\"";
-            return Err(Fault::at(coverage.span(), message));
+            return Err(SettingFault::at(coverage.span(), message));
         }
         if (1..8).contains(coverage.get_ref()) {
             let message = format!(
                 "a coverage of {} is illegal: use 0 for all, or 8 and more",
                 coverage.get_ref()
             );
-            return Err(Fault::at(coverage.span(), message));
+            return Err(SettingFault::at(coverage.span(), message));
         }
         let bytes = app.size.value().map(|size| size.saturating_add(8));
         if let Some(bytes) = bytes.filter(|bytes| u32::from(*coverage.get_ref()) > *bytes) {
@@ -421,14 +420,14 @@ fn check_app(app: &App, stations: &BTreeSet<&str>) -> Checked {
                 "a coverage of {} is more than the {bytes} bytes of a datagram: use 0 for all",
                 coverage.get_ref()
             );
-            return Err(Fault::at(coverage.span(), message));
+            return Err(SettingFault::at(coverage.span(), message));
         }
     }
     if let (Some(start), Some(stop)) = (&app.start, &app.stop)
         && stop.get_ref() <= start.get_ref()
     {
         let message = format!("the end at {} is not after the start", stop.get_ref());
-        return Err(Fault::at(stop.span(), message));
+        return Err(SettingFault::at(stop.span(), message));
     }
     Ok(())
 }
@@ -443,7 +442,7 @@ fn check_group(app: &App, first: Option<&Link>) -> Checked {
              use kind = \"wifi-g\"",
             link.name()
         );
-        Err(Fault::at(app.station.span(), message))
+        Err(SettingFault::at(app.station.span(), message))
     })
 }
 
@@ -463,14 +462,14 @@ fn check_sap(app: &App, kind: AppKind) -> Checked {
                  none: use at most {PAPER_SIZE}"
             ),
         };
-        return Err(Fault::at(size.span(), message));
+        return Err(SettingFault::at(size.span(), message));
     }
     if let Some(protected) = app.protected.as_ref().filter(|it| *it.get_ref() > bytes) {
         let message = format!(
             "{} protected bytes are more than the {bytes} of a message: use at most those",
             protected.get_ref()
         );
-        return Err(Fault::at(protected.span(), message));
+        return Err(SettingFault::at(protected.span(), message));
     }
     if is_paper && sap::mode(app) == AppMode::Approximate && kind == AppKind::SapBulk {
         return app.rate.as_ref().map_or_else(|| Err(unlimited(app)), |_| Ok(()));
@@ -479,14 +478,14 @@ fn check_sap(app: &App, kind: AppKind) -> Checked {
 }
 
 /// Nothing limits approximate messages of the paper's profile.
-fn unlimited(app: &App) -> Fault {
+fn unlimited(app: &App) -> SettingFault {
     let message = "the paper's profile has no congestion control, so that approximate messages \
                    would all go at once: add rate = \"1Mbps\"";
-    Fault::at(app.kind.span(), message)
+    SettingFault::at(app.kind.span(), message)
 }
 
 /// Times of on and off belong to on–off arrivals, and those need both.
-fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
+fn check_arrivals(app: &App, name: &str) -> Result<(), SettingFault> {
     let arrivals = app.arrivals.as_ref();
     let is_on_off = arrivals.is_some_and(|word| *word.get_ref() == AppArrivals::OnOff);
     for (key, time) in [("on", &app.on), ("off", &app.off)] {
@@ -494,16 +493,16 @@ fn check_arrivals(app: &App, name: &str) -> Result<(), Fault> {
             Some(time) if !is_on_off => {
                 let message =
                     format!("{key} belongs to on-off arrivals: add arrivals = \"on-off\"");
-                return Err(Fault::at(time.span(), message));
+                return Err(SettingFault::at(time.span(), message));
             }
             Some(time) if time.get_ref().is_zero() => {
                 let message = format!("{key} = 0 is no period: use a time such as 100ms");
-                return Err(Fault::at(time.span(), message));
+                return Err(SettingFault::at(time.span(), message));
             }
             None if is_on_off => {
                 let span = arrivals.map_or(app.kind.span(), Spanned::span);
                 let message = format!("{name} on and off needs both times: add {key} = \"100ms\"");
-                return Err(Fault::at(span, message));
+                return Err(SettingFault::at(span, message));
             }
             _ => {}
         }

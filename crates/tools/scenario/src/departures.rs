@@ -3,9 +3,9 @@
 use toml::Spanned;
 use windfall_apps::{Departures, Pace, Spacing};
 use windfall_base::{Duration, Instant};
+use windfall_settings::Get;
 
 use crate::app::{App, AppArrivals};
-use crate::values::Get;
 
 /// The instant of a time that counts from the start of the run.
 pub(crate) fn at(time: Option<&Spanned<Duration>>) -> Option<Instant> {

@@ -10,11 +10,11 @@ use windfall_channel::{
 
 use windfall_link::{Arq, RepairConfig};
 use windfall_settings::policy::PolicyName;
+use windfall_settings::{
+    Choice, Get, Requirement, RowMetadata, Setting, Settings, settings, value_if_set,
+};
 
 use crate::queue::{self, Queue};
-use crate::settings::{Requirement, RowMetadata, Setting, Settings, settings};
-use crate::value::Choice;
-use crate::values::{Get, value_if_set};
 
 pub use error_models::ListedModels;
 

@@ -7,22 +7,21 @@ use windfall_base::{LineRate, Rate};
 use windfall_channel::{Bucket, Model};
 use windfall_link::Arq;
 use windfall_sap::Profile;
+use windfall_settings::{Get, Requirement, Setting, Settings, value_if_set};
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::app::{App, AppArrivals, AppMode};
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::flows::Flow;
 use crate::link::{Link, Path};
 use crate::model::{RunSettings, Scenario};
 use crate::sap;
-use crate::settings::{Requirement, Setting, Settings};
 use crate::side::Side;
 use crate::station::Station;
-use crate::values::{Get, value_if_set};
 use crate::wifi::{ProtectionWord, Radio, StationMode, StationRadio};
 
-type Checked = Result<(), Fault>;
+type Checked = Result<(), SettingFault>;
 
 /// A setting that has an effect only under a condition: its row, the condition, and what to say
 /// where it does not hold, with the fix.
@@ -104,7 +103,7 @@ fn check_rts_rate(link: &Link, scenario: &Scenario) -> Checked {
         return Ok(());
     }
     let or = if is_for_g { " or protection = \"cts-to-self\"" } else { "" };
-    Err(Fault::at(said.span(), setting.idle_without(threshold, or)))
+    Err(SettingFault::at(said.span(), setting.idle_without(threshold, or)))
 }
 
 /// Tells whether frames of OFDM are protected on a link of 802.11g: by its word, or for a station
@@ -133,9 +132,12 @@ fn hold<T: Settings, In>(object: &T, place: &In, conditions: &[Condition<T, In>]
 }
 
 /// Says why a setting of `object` changes nothing.
-fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> Fault {
+fn fault<T: Settings>(setting: &Setting<T>, object: &T, why: &str) -> SettingFault {
     let span = setting.field(object).span().unwrap_or_default();
-    Fault::at(span, format!("{} changes nothing here, since {why}, or remove it", setting.name))
+    SettingFault::at(
+        span,
+        format!("{} changes nothing here, since {why}, or remove it", setting.name),
+    )
 }
 
 /// Refuses the first setting of the wire in `said` that needs what none of `whole` has; `at` is
@@ -149,7 +151,7 @@ pub(crate) fn needs(said: &Direction, whole: &[Direction], at: Option<&Range<usi
         }
         let key = setting.name;
         let why = format!("{key} changes nothing here without {by}: add it, or remove {key}");
-        Some(Fault::at(at.cloned().or_else(|| setting.field(said).span())?, why))
+        Some(SettingFault::at(at.cloned().or_else(|| setting.field(said).span())?, why))
     });
     idle.map_or(Ok(()), Err)
 }
@@ -174,13 +176,13 @@ pub(crate) fn check_bucket(direction: &Direction, mtu: u16) -> Checked {
             "a bucket of {burst} holds no packet of the link, which has {mtu} bytes: give it at \
              least {mtu}B, or set a shorter mtu"
         );
-        return Err(Fault::at(bucket.span(), message));
+        return Err(SettingFault::at(bucket.span(), message));
     }
     peak.filter(|peak| *peak <= rate).map_or(Ok(()), |peak| {
         let message = format!(
             "a bucket with a peak of {peak} lets no burst pass at {rate}: give it more, or none"
         );
-        Err(Fault::at(bucket.span(), message))
+        Err(SettingFault::at(bucket.span(), message))
     })
 }
 
@@ -247,7 +249,7 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
             let message = format!(
                 "{key} changes nothing here, since each frame is sent once: add {fix}, or remove it"
             );
-            return Err(Fault::at(value.span(), message));
+            return Err(SettingFault::at(value.span(), message));
         }
     }
     Ok(())
@@ -279,14 +281,14 @@ fn check_said(said: &Direction, airs: &[Direction], mtu: u16) -> Checked {
     if let Some(range) = &said.range {
         let has_bit_errors = airs.iter().any(Direction::has_bit_errors);
         let checked = said.check_range(has_bit_errors, mtu.into());
-        checked.map_err(|message| Fault::at(range.span(), message))?;
+        checked.map_err(|message| SettingFault::at(range.span(), message))?;
     }
     let exposed = said.expose.as_ref().filter(|parts| !parts.get_ref().is_empty());
     match exposed.filter(|_| airs.iter().all(|air| air.models().next().is_none())) {
         Some(parts) => {
             let message = "expose changes nothing here, since the air does no damage: add ber = \
                            1e-5 or another error model, or remove it";
-            Err(Fault::at(parts.span(), message))
+            Err(SettingFault::at(parts.span(), message))
         }
         None => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windfall_energy::EnergyModel;
 
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::station::Station;
@@ -19,12 +19,12 @@ impl Scenario {
         &self,
         station: &Station,
         files: &mut Files<'_, '_>,
-    ) -> Result<Option<EnergyModel>, Fault> {
+    ) -> Result<Option<EnergyModel>, SettingFault> {
         let named = station.energy.as_ref().or(self.run.energy.as_ref());
         // A station without a model, where the run has one or a sweep varies it.
         let Some(named) = named.filter(|it| it.get_ref() != "none") else { return Ok(None) };
         let name = named.get_ref();
-        let fault = |message: String| Fault::at(named.span(), message);
+        let fault = |message: String| SettingFault::at(named.span(), message);
         if !name.ends_with(FILE) {
             return EnergyModel::preset(name).map(Some).map_err(|error| fault(error.to_string()));
         }

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::Range;
 
+pub(crate) use windfall_settings::SettingFault;
+
 /// Something in a scenario that cannot be: names the file and line, the value and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -14,6 +16,20 @@ impl ScenarioError {
     /// An error that has no place in a file, such as one in an option of the command line.
     pub(crate) fn nowhere(message: impl Into<String>) -> Self {
         Self { place: None, message: message.into() }
+    }
+
+    /// Gives a fault its place in `text`, the content of `file`.
+    pub(crate) fn in_file(fault: SettingFault, file: &str, text: &str) -> Self {
+        let line = fault.line(text);
+        Self { place: Some((file.to_owned(), line)), message: fault.message }
+    }
+
+    /// Gives a fault of a scenario its place, unless an option set the value: then no file has it.
+    pub(crate) fn in_file_or_options(fault: SettingFault, file: &str, text: &str) -> Self {
+        if fault.span.as_ref().is_none_or(Range::is_empty) || text.is_empty() {
+            return Self::nowhere(fault.message);
+        }
+        Self::in_file(fault, file, text)
     }
 
     /// The message without the place.
@@ -39,37 +55,6 @@ impl fmt::Display for ScenarioError {
 }
 
 impl core::error::Error for ScenarioError {}
-
-/// A fault found while checking, before the name and the text of the file are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) span: Option<Range<usize>>,
-    pub(crate) message: String,
-}
-
-impl Fault {
-    /// A fault of the value that stands at `span` of the text.
-    pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { span: Some(span), message: message.into() }
-    }
-
-    /// Gives the fault its place in `text`, the content of `file`.
-    pub(crate) fn in_file(self, file: &str, text: &str) -> ScenarioError {
-        // What is missing stands nowhere; the beginning is the place to add it.
-        let before = self.span.map_or(0, |span| span.start);
-        let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
-        ScenarioError { place: Some((file.to_owned(), line)), message: self.message }
-    }
-
-    /// Gives the fault of a scenario its place, unless an option set the value: then no file has
-    /// it.
-    pub(crate) fn in_file_or_options(self, file: &str, text: &str) -> ScenarioError {
-        if self.span.as_ref().is_none_or(Range::is_empty) || text.is_empty() {
-            return ScenarioError::nowhere(self.message);
-        }
-        self.in_file(file, text)
-    }
-}
 
 /// Returns the first line of a value, cut to a length that fits a message.
 pub(crate) fn shortened(value: &str) -> String {

@@ -1,6 +1,7 @@
 //! Options of the command line, which say the same as a scenario with one link.
 
 use toml::Spanned;
+use windfall_settings::Settings;
 
 use crate::app::{App, AppKind};
 use crate::change::Change;
@@ -9,7 +10,6 @@ use crate::error::ScenarioError;
 use crate::flows::Flow;
 use crate::link::Link;
 use crate::model::{FORMAT, RunSettings, Scenario};
-use crate::settings::Settings;
 use crate::station::Station;
 use crate::values::Target;
 
@@ -95,7 +95,8 @@ impl ScenarioOptions {
                 )));
             }
         }
-        check::scenario(scenario).map_err(|fault| fault.in_file_or_options(place.0, place.1))
+        check::scenario(scenario)
+            .map_err(|fault| ScenarioError::in_file_or_options(fault, place.0, place.1))
     }
 
     /// Adds the contenders to the only link: each always has a packet for a station that never

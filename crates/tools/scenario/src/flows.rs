@@ -8,12 +8,11 @@ use toml::Spanned;
 use windfall_base::{Class, Duration, FlowId, ParseUnitError, Rate};
 use windfall_queue::FlowConfig;
 use windfall_queue::admission::{Admission, FlowClass, Reservation, is_overcommitted};
+use windfall_settings::{Choice, Get, Setting, Settings, settings};
 use windfall_stack::{Protocol, Rule, ScheduledFlow};
 
-use crate::error::Fault;
-use crate::settings::{Setting, Settings, settings};
-use crate::value::Choice;
-use crate::values::{DURATIONS, Get, Prefix};
+use crate::error::SettingFault;
+use crate::values::{DURATIONS, Prefix};
 
 settings! {
     /// The settings of a flow: the packets that belong to it, and its share of a link.
@@ -158,38 +157,37 @@ impl FromStr for Flow {
 /// The clauses that there are.
 fn advice() -> String {
     let clauses = Flow::TABLE.iter().filter(|setting| !setting.is_required);
-    let clauses: Vec<String> = clauses.map(Setting::clause).collect();
+    let clauses: Vec<String> = clauses.map(Flow::clause).collect();
     format!("write NAME: clauses with commas between, of {}", clauses.join(", "))
 }
 
-impl Setting<Flow> {
-    /// Returns the form of the clause: the name and its value, or words that stand alone.
+impl Flow {
+    /// Returns the form of the clause of a setting: the name and its value, or words that stand
+    /// alone.
     #[must_use]
-    pub fn clause(&self) -> String {
-        match (self.words)().as_slice() {
-            [] => format!("{} {}", self.option(), self.value),
-            _ if self.is_switch() => self.name.to_owned(),
+    pub fn clause(setting: &Setting<Self>) -> String {
+        match (setting.words)().as_slice() {
+            [] => format!("{} {}", setting.option(), setting.value),
+            _ if setting.is_switch() => setting.name.to_owned(),
             words => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
         }
     }
 
     /// The value in a clause, if the clause is one of this setting.
-    fn value_in<'a>(&self, clause: &'a str) -> Option<&'a str> {
-        match clause.strip_prefix(self.option()) {
-            Some("") if self.is_switch() => Some("on"),
+    fn value_in<'a>(setting: &Setting<Self>, clause: &'a str) -> Option<&'a str> {
+        match clause.strip_prefix(setting.option()) {
+            Some("") if setting.is_switch() => Some("on"),
             Some(rest) if rest.starts_with(' ') => Some(rest.trim()),
-            _ if self.is_switch() => None,
-            _ => (self.words)().iter().any(|(word, _)| *word == clause).then_some(clause),
+            _ if setting.is_switch() => None,
+            _ => (setting.words)().iter().any(|(word, _)| *word == clause).then_some(clause),
         }
     }
-}
 
-impl Flow {
     /// Takes one clause; an error is the advice what to write instead.
     fn read(&mut self, clause: &str) -> Result<(), String> {
         let words = clause.split_whitespace().collect::<Vec<_>>().join(" ");
         let settings = Self::TABLE.iter().filter(|setting| !setting.is_required);
-        let found = settings.filter_map(|it| Some((it, it.value_in(&words)?))).next();
+        let found = settings.filter_map(|it| Some((it, Self::value_in(it, &words)?))).next();
         let (setting, value) = found.ok_or_else(advice)?;
         setting.set_by_option(self, value)
     }
@@ -214,10 +212,10 @@ pub(crate) fn admit(
     flows: &[Flow],
     capacity: &Capacity<'_>,
     overcommit: bool,
-) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
+) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), SettingFault> {
     if let Some(flow) = flows.get(usize::from(u16::MAX)) {
         let message = format!("{} flows: no more than {} can be told apart", flows.len(), u16::MAX);
-        return Err(Fault::at(flow.name.span(), message));
+        return Err(SettingFault::at(flow.name.span(), message));
     }
     let mut admission = Admission::new(overcommit).without(capacity.taken);
     let mut rules = Vec::new();
@@ -225,7 +223,7 @@ pub(crate) fn admit(
     for (flow, number) in flows.iter().zip(1..=u16::MAX) {
         let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
             let name = flow.name.get_ref();
-            Fault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
+            SettingFault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
         })?;
         let power_factor = flow.power();
         let reserve = flow.reserve.value();

@@ -1,12 +1,12 @@
 //! Changes that nothing has met.
 
 use windfall_base::{Duration, Instant};
+use windfall_settings::Settings;
 
 use crate::change::Change;
 use crate::direction::Direction;
 use crate::link::Link;
 use crate::model::Scenario;
-use crate::settings::Settings;
 use crate::side::Side;
 
 impl Scenario {

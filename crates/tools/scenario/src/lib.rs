@@ -11,7 +11,6 @@ mod change;
 mod check;
 mod departures;
 mod direction;
-mod document;
 mod effect;
 mod energy;
 mod error;
@@ -26,7 +25,6 @@ mod plan;
 mod queue;
 mod routes;
 mod sap;
-mod settings;
 mod side;
 pub mod sim;
 mod station;
@@ -35,8 +33,6 @@ mod stations;
 mod tests;
 mod text;
 mod topology;
-mod units;
-mod value;
 mod values;
 pub mod wifi;
 
@@ -52,14 +48,10 @@ pub use links::wavelan::wavelan_cost;
 pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Scenario};
 pub use plan::{AppPlan, Read, Topology};
 pub use queue::{Queue, QueueLength};
-pub use settings::{Requirement, RowMetadata, Setting, Settings};
 pub use side::Side;
 pub use station::{Route, Station, StationInterface};
 pub use stations::{InterfacePlan, StationPlan, StationRoute, group_members};
-pub use toml::Spanned;
-pub use units::check_unit;
-pub use value::{Choice, Value};
-pub use values::{Get, Prefix, Sysctl, Sysctls, Target};
+pub use values::{Prefix, Sysctl, Sysctls, Target};
 pub use windfall_channel::environment::{Arrangement, ENVIRONMENT_FRAMES, Environment};
 pub use windfall_channel::{
     BurstWindow, GilbertElliott, GsmEnvironment, LossPattern, Surroundings,
@@ -72,6 +64,9 @@ pub use windfall_queue::Discipline;
 pub use windfall_settings::policy::PolicyName;
 pub use windfall_settings::tcp::{
     TCP_SETTINGS, TcpPreset, TcpSetting, TcpSettings, TcpSettingsError,
+};
+pub use windfall_settings::{
+    Choice, Get, Requirement, RowMetadata, Setting, Settings, Spanned, Value, check_unit,
 };
 
 #[cfg(doctest)]

@@ -1,13 +1,11 @@
 //! The settings of a link, of its directions and of the paths of its air.
 
 use toml::Spanned;
+use windfall_settings::{Choice, Get, Settings, settings};
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::direction::Direction;
-use crate::settings::{Settings, settings};
 use crate::side::Side;
-use crate::value::Choice;
-use crate::values::Get;
 use crate::wifi::Radio;
 
 /// The MTU of a link where it is unset.

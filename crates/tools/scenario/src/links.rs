@@ -21,17 +21,17 @@ use windfall_link::policy::{Cost, PolicyChoice};
 use windfall_link::{Arq, Coding, Window};
 use windfall_queue::Limits;
 use windfall_settings::policy::{PolicyName, only_on_a_radio, parse_policy};
+use windfall_settings::{Get, placed, value_if_set};
 use windfall_stack::{InterfaceConfig, RepairsConfig};
 
 use crate::direction::{Direction, FramePart};
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::queue::Queue;
 use crate::side::Side;
-use crate::values::{Get, placed, value_if_set};
 
 /// A medium, and the interfaces at its ends in the order of the stations.
 pub(crate) type Parts = (MediumConfig, Vec<InterfaceConfig>);
@@ -44,7 +44,7 @@ pub(crate) fn pipe_medium(
     link: &Link,
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
-) -> Result<MediumConfig, Fault> {
+) -> Result<MediumConfig, SettingFault> {
     Ok(MediumConfig::Pipe(Box::new(PipeMediumConfig {
         forward: changing((link, Side::Uplink), scenario, files, Seed(1))?,
         backward: changing((link, Side::Downlink), scenario, files, Seed(2))?,
@@ -56,7 +56,7 @@ pub(crate) fn pipe(
     link: &Link,
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
-) -> Result<Parts, Fault> {
+) -> Result<Parts, SettingFault> {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
     let medium = pipe_medium(link, scenario, files)?;
     let mut end = |own: &Direction, others: &Direction| {
@@ -114,7 +114,7 @@ fn pipe_end(
     link: &Link,
     [own, others]: [&Direction; 2],
     files: &mut Files<'_, '_>,
-) -> Result<windfall_link::PipeConfig, Fault> {
+) -> Result<windfall_link::PipeConfig, SettingFault> {
     let rate = own.constant_rate();
     let delay = |direction: &Direction| direction.delay.value().unwrap_or(Duration::ZERO);
     // The window is for the whole way there and back.
@@ -152,9 +152,9 @@ pub(crate) fn policy(
     own: &Direction,
     others: &Direction,
     files: &mut Files<'_, '_>,
-) -> Result<Option<PolicyChoice>, Fault> {
+) -> Result<Option<PolicyChoice>, SettingFault> {
     let Some(name) = policy_name(own, others) else { return Ok(None) };
-    let fault = |message: String| Fault::at(name.span(), message);
+    let fault = |message: String| SettingFault::at(name.span(), message);
     let file = match name.get_ref() {
         PolicyName::Kind(kind) => return Ok(Some((*kind).into())),
         PolicyName::Radio(_) => return Err(fault(only_on_a_radio(name.get_ref()))),
@@ -190,7 +190,7 @@ fn changing(
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
-) -> Result<PathConfig, Fault> {
+) -> Result<PathConfig, SettingFault> {
     let first = path(&side.0.direction(side.1), files, trace_salt)?;
     let changes = changes::of_path(side, &first, scenario, files, trace_salt)?;
     Ok(PathConfig { changes, ..first })
@@ -201,12 +201,12 @@ pub(crate) fn path(
     direction: &Direction,
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
-) -> Result<PathConfig, Fault> {
+) -> Result<PathConfig, SettingFault> {
     let line = match (&direction.rate, &direction.rate_trace) {
         (Some(rate), _) => Line::from(*rate.get_ref()),
         (None, Some(trace)) => {
             let name = trace.get_ref();
-            let fault = |message: String| Fault::at(trace.span(), message);
+            let fault = |message: String| SettingFault::at(trace.span(), message);
             let bytes = files.read(name).map_err(fault)?;
             let trace = RateTrace::from_bytes_within(&bytes, &mut files.budget);
             files.budget.give_back(bytes.len());
@@ -241,10 +241,10 @@ fn tabled<T: Clone>(
     table: &Option<Spanned<String>>,
     files: &mut Files<'_, '_>,
     with_table: fn(T, &str) -> Result<T, ParseModelError>,
-) -> Result<Option<T>, Fault> {
+) -> Result<Option<T>, SettingFault> {
     let (Some(named), Some(table)) = (value.clone(), table) else { return Ok(value) };
     let name = table.get_ref();
-    let fault = |message: String| Fault::at(table.span(), message);
+    let fault = |message: String| SettingFault::at(table.span(), message);
     let bytes = files.read(name).map_err(fault)?;
     files.budget.give_back(bytes.len());
     let value = with_table(named, &String::from_utf8_lossy(&bytes));
@@ -257,7 +257,7 @@ pub(crate) fn air(
     direction: &Direction,
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
-) -> Result<AirConfig, Fault> {
+) -> Result<AirConfig, SettingFault> {
     let AirConfig { mut models, range, .. } = direction.errors();
     let exposed = direction.expose.value().unwrap_or_default();
     let mut exposure = Exposure {
@@ -267,7 +267,7 @@ pub(crate) fn air(
     };
     if let Some(trace) = &direction.error_trace {
         let name = trace.get_ref();
-        let fault = |message: String| Fault::at(trace.span(), message);
+        let fault = |message: String| SettingFault::at(trace.span(), message);
         let bytes = files.read(name).map_err(fault)?;
         let trace = ErrorTrace::from_bytes_within(&bytes, &mut files.budget);
         files.budget.give_back(bytes.len());

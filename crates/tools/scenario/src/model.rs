@@ -1,14 +1,14 @@
 //! What a scenario file says, key by key.
 
 use windfall_base::{Duration, Seed};
+use windfall_settings::{Get, RowMetadata, Settings as _, settings};
 
 use crate::app::App;
 use crate::change::Change;
 use crate::flows::Flow;
 use crate::link::Link;
-use crate::settings::{RowMetadata, settings};
 use crate::station::Station;
-use crate::values::{DURATIONS, Get, Sysctls};
+use crate::values::{DURATIONS, Sysctls};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -117,7 +117,6 @@ impl RunSettings {
 
     /// Takes over every setting that `other` has, and adds its kernel parameters to those here.
     pub(crate) fn extend(&mut self, other: &Self) {
-        use crate::settings::Settings;
         let own = self.sysctl.take();
         self.overlay(other);
         if let Some(mut own) = own {

@@ -7,7 +7,7 @@ use windfall_base::Duration;
 use windfall_channel::{Line, MediumConfig, PathConfig};
 use windfall_network::AppConfig;
 
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::model::Scenario;
 use crate::plan::AppPlan;
 use crate::routes::{self, RouteMap};
@@ -22,7 +22,7 @@ pub(crate) fn check(
     apps: &[AppPlan],
     media: &[&MediumConfig],
     map: &RouteMap,
-) -> Result<(), Fault> {
+) -> Result<(), SettingFault> {
     for (app, plan) in scenario.apps.iter().zip(apps) {
         let to = match &plan.config {
             AppConfig::Bulk(bulk) if bulk.bytes.is_none() => bulk.to.ip(),
@@ -46,7 +46,7 @@ pub(crate) fn check(
              link a rate or a delay, or the bulk a number of bytes",
             plan.config.name()
         );
-        return Err(Fault::at(app.kind.span(), message));
+        return Err(SettingFault::at(app.kind.span(), message));
     }
     Ok(())
 }

@@ -7,16 +7,16 @@ use windfall_apps::{Departures, Pace, SapPace, SapSenderConfig, SapSinkConfig};
 use windfall_base::{Duration, Instant};
 use windfall_network::AppConfig;
 use windfall_sap::{Mode, Profile, SapConfig};
+use windfall_settings::Get;
 
 use crate::app::{App, AppKind, AppMode};
 use crate::departures::{at, timing};
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::{DEFAULT_MTU, HEADERS};
 use crate::model::Scenario;
 use crate::plan::AppPlan;
 use crate::routes::{self, RouteMap};
 use crate::stations::{StationPlan, owner};
-use crate::values::Get;
 
 /// Bytes of a message where its size is unset.
 pub(crate) const SIZE: u32 = 1024;
@@ -110,7 +110,7 @@ pub(crate) fn add_sinks(
     scenario: &Scenario,
     stations: &[StationPlan],
     plans: &mut Vec<AppPlan>,
-) -> Result<(), Fault> {
+) -> Result<(), SettingFault> {
     let mut sinks: Vec<(usize, SapSinkConfig)> = Vec::new();
     for (app, plan) in scenario.apps.iter().zip(&*plans) {
         let (AppConfig::SapBulk(sender) | AppConfig::SapStream(sender)) = &plan.config else {
@@ -135,7 +135,7 @@ pub(crate) fn add_sinks(
 }
 
 /// Lets a receiver take what another sender asks of it.
-fn join(app: &App, sink: &mut SapSinkConfig, other: &SapSinkConfig) -> Result<(), Fault> {
+fn join(app: &App, sink: &mut SapSinkConfig, other: &SapSinkConfig) -> Result<(), SettingFault> {
     let number = |value: Option<f64>| value.map(f64::to_bits);
     let nanos = |value: Option<Duration>| value.map(Duration::as_nanos);
     let differs = if sink.sap.profile != other.sap.profile {
@@ -152,7 +152,10 @@ fn join(app: &App, sink: &mut SapSinkConfig, other: &SapSinkConfig) -> Result<()
             "another application with another {key} sends to {}: give this one a port of its own",
             sink.local
         );
-        return Err(Fault::at(app.port.as_ref().map_or(app.kind.span(), Spanned::span), message));
+        return Err(SettingFault::at(
+            app.port.as_ref().map_or(app.kind.span(), Spanned::span),
+            message,
+        ));
     }
     sink.sap.base_datagram = sink.sap.base_datagram.max(other.sap.base_datagram);
     sink.sap.max_datagram = sink.sap.max_datagram.max(other.sap.max_datagram);

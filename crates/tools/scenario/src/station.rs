@@ -6,9 +6,9 @@ use toml::Spanned;
 use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
 
 use windfall_settings::tcp::TcpSettings;
+use windfall_settings::{Get, Settings, settings};
 
-use crate::settings::{Settings, settings};
-use crate::values::{Get, Prefix};
+use crate::values::Prefix;
 use crate::wifi::StationRadio;
 
 settings! {

@@ -1,5 +1,7 @@
 //! Topologies of scenarios that stand in tests.
 
+mod rows;
+
 use std::io;
 
 use crate::plan::Read;

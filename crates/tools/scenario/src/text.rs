@@ -4,19 +4,18 @@ use crate::app::App;
 use crate::change::may_change;
 use crate::check;
 use crate::direction::Direction;
-use crate::document::FormError;
-use crate::error::{Fault, ScenarioError, shortened};
+use crate::error::{ScenarioError, SettingFault, shortened};
 use crate::flags::without_span;
 use crate::flows::Flow;
 use crate::link::{Link, LinkKind};
 use crate::model::{FORMAT, RunSettings, Scenario};
-use crate::settings::{self, Setting, Settings};
 use crate::side::Side;
 use crate::station::{Station, StationInterface};
-use crate::values::value_if_set;
 use crate::wifi::{Radio, StationRadio};
 use windfall_base::nearest;
 use windfall_link::Arq;
+use windfall_settings::document::FormError;
+use windfall_settings::{Setting, Settings, table, value_if_set};
 
 impl Scenario {
     /// Reads the `text` of the file called `file`, and checks that everything in it can be.
@@ -25,7 +24,7 @@ impl Scenario {
     /// Names the file, the line, the value and the fix of the first thing that is wrong.
     pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let scenario = Self::read(file, text)?;
-        check::scenario(&scenario).map_err(|fault| fault.in_file(file, text))?;
+        check::scenario(&scenario).map_err(|fault| ScenarioError::in_file(fault, file, text))?;
         Ok(scenario)
     }
 
@@ -34,7 +33,8 @@ impl Scenario {
     /// # Errors
     /// Names the file, the line, the value and the fix of the first value that is none.
     pub fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
-        settings::parse(text).map_err(|error| fault_of(error, text).in_file(file, text))
+        table::parse(text)
+            .map_err(|error| ScenarioError::in_file(fault_of(error, text), file, text))
     }
 
     /// Checks a scenario that comes from no file.
@@ -79,12 +79,12 @@ impl Direction {
     /// # Errors
     /// Names the value and the fix of the first thing that is wrong.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        settings::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
+        table::parse(text).map_err(|error| ScenarioError::nowhere(fault_of(error, text).message))
     }
 }
 
 /// The fault that serde found, in our words where its own do not name the fix.
-fn fault_of(error: FormError, text: &str) -> Fault {
+fn fault_of(error: FormError, text: &str) -> SettingFault {
     let FormError { message, span } = error;
     let message = message.trim();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -125,7 +125,7 @@ fn fault_of(error: FormError, text: &str) -> Fault {
         }
         (_, m) => m.lines().collect::<Vec<_>>().join("; "),
     };
-    Fault { span, message }
+    SettingFault { span, message }
 }
 
 /// Returns those of the keys that the table takes which begins in this text: a change has not all

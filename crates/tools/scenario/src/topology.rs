@@ -9,22 +9,21 @@ use toml::Spanned;
 use windfall_base::{Duration, MemoryBudget, Rate};
 use windfall_channel::MediumConfig;
 use windfall_network::{EndConfig, LinkConfig, NetworkConfig, StationConfig};
+use windfall_settings::{Get, Settings as _};
 use windfall_stack::Neighbour;
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::change::Change;
 use crate::direction::Direction;
-use crate::error::{Fault, ScenarioError};
+use crate::error::{ScenarioError, SettingFault};
 use crate::link::{Link, LinkKind};
 use crate::links::Parts;
 use crate::model::Scenario;
 use crate::plan::{Files, Read, Topology};
 use crate::routes::RouteMap;
-use crate::settings::Settings as _;
 use crate::side::Side;
 use crate::station::{Route, Station, StationInterface};
 use crate::stations::{InterfacePlan, Places, StationPlan, StationRoute};
-use crate::values::Get;
 use crate::{addresses, applications, flows, links, pace};
 
 impl Scenario {
@@ -56,18 +55,19 @@ impl Scenario {
         budget: MemoryBudget,
     ) -> Result<Topology, ScenarioError> {
         let mut files = Files { open: read, budget };
-        self.work_out(level, &mut files).map_err(|fault| fault.in_file_or_options(file, text))
+        self.work_out(level, &mut files)
+            .map_err(|fault| ScenarioError::in_file_or_options(fault, file, text))
     }
 
-    fn work_out(&self, level: u8, files: &mut Files<'_, '_>) -> Result<Topology, Fault> {
+    fn work_out(&self, level: u8, files: &mut Files<'_, '_>) -> Result<Topology, SettingFault> {
         if self.stations.is_empty() {
             let message = "the scenario has no station: add one by [[station]], with its name";
-            return Err(Fault::at(0..1, message));
+            return Err(SettingFault::at(0..1, message));
         }
         let networks = addresses::networks(self.links.iter().map(|l| l.stations.get_ref().len()));
         if let Some(link) = self.links.get(networks.len()) {
             let message = "from this link on there are no addresses left in 10.77.0.0/16";
-            return Err(Fault::at(link.stations.span(), message));
+            return Err(SettingFault::at(link.stations.span(), message));
         }
         let places = self.places();
         let stations = self.station_plans((level, &networks), &places, files)?;
@@ -120,7 +120,7 @@ impl Scenario {
             return Err(ScenarioError::nowhere("the change is of no pipe".to_owned()));
         };
         let medium = links::pipe_medium(link, self, &mut files);
-        Ok((place, medium.map_err(|fault| fault.in_file_or_options("", ""))?))
+        Ok((place, medium.map_err(|fault| ScenarioError::in_file_or_options(fault, "", ""))?))
     }
 
     /// Makes the changes that have come to their end before `at` part of what the links are from
@@ -161,7 +161,7 @@ impl Scenario {
 
     /// Refuses queues that never mark although they should, and queues that keep no reservations
     /// where flows reserve.
-    fn check_queues(&self) -> Result<(), Fault> {
+    fn check_queues(&self) -> Result<(), SettingFault> {
         let both = |link: &Link| Side::BOTH.map(|side| link.direction(side));
         let directions: Vec<Direction> = self.links.iter().flat_map(both).collect();
         let queues = || directions.iter().filter_map(|it| it.queue.as_ref());
@@ -169,11 +169,11 @@ impl Scenario {
             let Some(queue) = queue else { continue };
             let says = queue.get_ref();
             let message = says.mark_beside_control().or_else(|| says.useless_mark());
-            message.map_or(Ok(()), |message| Err(Fault::at(queue.span(), message)))?;
+            message.map_or(Ok(()), |message| Err(SettingFault::at(queue.span(), message)))?;
             if let (Some(fec), true) = (fec, says.tells_flows_apart()) {
                 let message = "fq-codel changes the order of packets that a code has numbered: \
                                use codel";
-                return Err(Fault::at(fec.span(), message));
+                return Err(SettingFault::at(fec.span(), message));
             }
         }
         let sorting = queues().find(|queue| queue.get_ref().tells_flows_apart());
@@ -183,7 +183,7 @@ impl Scenario {
                  codel for each flow, or remove the flows",
                 flow.name.get_ref()
             );
-            return Err(Fault::at(queue.span(), message));
+            return Err(SettingFault::at(queue.span(), message));
         }
         let mut rates = self.flows.iter().map(|flow| (flow.name.get_ref(), flow.reserve.value()));
         let Some((name, Some(rate))) = rates.find(|(_, rate)| rate.is_some()) else {
@@ -196,7 +196,7 @@ impl Scenario {
                     "{discipline} keeps no reservations, and flow \"{name}\" reserves {rate}: use \
                      elf, airtime, wfq or wrr, or give the flow a weight"
                 );
-                return Err(Fault::at(queue.span(), message));
+                return Err(SettingFault::at(queue.span(), message));
             }
         }
         Ok(())
@@ -219,7 +219,7 @@ impl Scenario {
              make the run longer by duration",
             late.get_ref()
         );
-        Err(Fault::at(late.span(), message).in_file_or_options(file, text))
+        Err(ScenarioError::in_file_or_options(SettingFault::at(late.span(), message), file, text))
     }
 
     /// The kernel parameters of every station; the congestion control is one of them.
@@ -250,7 +250,7 @@ impl Scenario {
         (level, networks): (u8, &[addresses::Network]),
         places: &Places<'_>,
         files: &mut Files<'_, '_>,
-    ) -> Result<Vec<StationPlan>, Fault> {
+    ) -> Result<Vec<StationPlan>, SettingFault> {
         // The link and the end there of each interface of each station.
         let mut ends = vec![Vec::new(); self.stations.len()];
         for (number, link) in self.links.iter().enumerate() {
@@ -276,7 +276,7 @@ impl Scenario {
         first: usize,
         second: usize,
         address: IpAddr,
-    ) -> Fault {
+    ) -> SettingFault {
         let named = [second, first].into_iter().find_map(|number| {
             let interfaces = self.stations[number].interfaces.iter();
             let addresses = interfaces.filter_map(|interface| interface.addresses.as_ref());
@@ -287,8 +287,8 @@ impl Scenario {
         let message =
             format!("{second} has the address {address}, which is {first}'s: choose another");
         match named {
-            Some(address) => Fault::at(address.span(), message),
-            None => Fault { span: None, message },
+            Some(address) => SettingFault::at(address.span(), message),
+            None => SettingFault { span: None, message },
         }
     }
 
@@ -328,7 +328,7 @@ impl Scenario {
         stations: &[StationPlan],
         map: &RouteMap,
         files: &mut Files<'_, '_>,
-    ) -> Result<LinkConfig, Fault> {
+    ) -> Result<LinkConfig, SettingFault> {
         let names = link.stations.get_ref().iter();
         let members: Vec<usize> = names
             .map(|name| places.get(name.get_ref().as_str()).copied().unwrap_or(usize::MAX))
@@ -392,7 +392,7 @@ impl Scenario {
         stations: &[StationPlan],
         map: &RouteMap,
         seen_from: &dyn Fn(usize) -> Vec<Vec<IpNet>>,
-    ) -> Result<Parts, Fault> {
+    ) -> Result<Parts, SettingFault> {
         let on_link: Vec<&Station> = members.iter().map(|&member| &self.stations[member]).collect();
         let neighbours = |member| {
             let neighbour =
@@ -436,7 +436,7 @@ fn fastest(link: &Link) -> Option<Rate> {
 }
 
 /// The routes that a station names, each with the interface that its next hop is on.
-fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>, Fault> {
+fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>, SettingFault> {
     let route = |route: &Route| {
         let via = *route.via.get_ref();
         let reaches = |i: &InterfacePlan| i.addresses.iter().any(|prefix| prefix.contains(via));
@@ -451,14 +451,14 @@ fn own_routes(station: &Station, plan: &StationPlan) -> Result<Vec<StationRoute>
                 plan.name,
                 networks.join(", ")
             );
-            Fault::at(route.via.span(), message)
+            SettingFault::at(route.via.span(), message)
         })?;
         if plan.interfaces[interface].addresses.iter().any(|own| own.address == via) {
             let message = format!(
                 "{via} is station \"{}\" itself: use the address of another station on the link",
                 plan.name
             );
-            return Err(Fault::at(route.via.span(), message));
+            return Err(SettingFault::at(route.via.span(), message));
         }
         Ok(StationRoute { to: *route.to.get_ref(), via, interface })
     };

@@ -3,47 +3,14 @@
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
-use std::borrow::Cow;
 
 use ipnet::IpNet;
 use serde::{Serialize, Serializer};
-use toml::Spanned;
-use toml::de::DeValue;
 use windfall_base::{Duration, ParseUnitError};
+use windfall_settings::document::{DocumentNode, FormError, from_text, list};
+use windfall_settings::{Placeholder, Value, by_text, own_text};
 
-use crate::document::{FormError, Node, by_serde, unlike};
 use crate::queue::Queue;
-
-/// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
-pub(crate) const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
-
-/// Access to the value of a setting, wherever in a file it stands.
-pub trait Get {
-    /// The type of the value.
-    type Value;
-
-    /// Returns the value, if it is set.
-    fn value(&self) -> Option<Self::Value>;
-}
-
-impl<T: Clone> Get for Option<Spanned<T>> {
-    type Value = T;
-
-    fn value(&self) -> Option<T> {
-        self.as_ref().map(|value| value.get_ref().clone())
-    }
-}
-
-/// Returns a value of those that may be taken away, if it is set and not taken away.
-pub(crate) fn value_if_set<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T> {
-    value.value().flatten()
-}
-
-/// Returns the same with its place in the file.
-pub(crate) fn placed<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<Spanned<T>> {
-    let value = value.as_ref()?;
-    Some(Spanned::new(value.span(), value.get_ref().clone()?))
-}
 
 /// Implements the form in files by way of the text form.
 macro_rules! serialize_by_text {
@@ -55,33 +22,6 @@ macro_rules! serialize_by_text {
         }
     )*};
 }
-
-/// Reads a value from its text form; numbers count as text.
-pub(crate) fn from_text<T: FromStr<Err: fmt::Display>>(node: &Node<'_>) -> Result<T, FormError> {
-    text_of(node)?.parse().map_err(FormError::new)
-}
-
-/// Returns the text form of a value; numbers count as text.
-pub(crate) fn text_of<'a>(node: &'a Node<'_>) -> Result<Cow<'a, str>, FormError> {
-    let not_text = || unlike(node, "text in quotes, or a whole number");
-    Ok(match node.get_ref() {
-        DeValue::String(text) => Cow::Borrowed(text),
-        DeValue::Integer(_) => by_serde::<i64>(node).map_err(|_| not_text())?.to_string().into(),
-        DeValue::Float(_) => abbreviated(by_serde::<f64>(node)?.to_string()).into(),
-        _ => return Err(not_text()),
-    })
-}
-
-/// The text of a value, which is short also for a number of hundreds of digits.
-pub(crate) fn abbreviated(text: String) -> String {
-    match text.parse::<f64>() {
-        Ok(number) if text.len() > LONGEST_NUMBER => format!("{number:e}"),
-        _ => text,
-    }
-}
-
-/// As many digits has the greatest whole number of 64 bits.
-const LONGEST_NUMBER: usize = 20;
 
 /// The lengths of what must last: a simulation of 0 shows nothing, and a lifetime of 0 lets
 /// nothing through.
@@ -221,3 +161,31 @@ impl FromStr for Target {
 }
 
 serialize_by_text!(Queue, Prefix, Sysctl, Target);
+
+by_text! {
+    Prefix: "network",
+    Queue: "queue",
+    Target: "station or address",
+}
+
+/// Kernel parameters: a list in a file, lines on the command line.
+impl Value for Sysctls {
+    const KIND: &'static str = "kernel parameter and value";
+
+    own_text!();
+
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
+        let values = list(node)?;
+        values.iter().map(from_text::<Sysctl>).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl Placeholder for Prefix {
+    fn blank() -> Self {
+        Self { address: IpAddr::blank(), length: 0 }
+    }
+}

@@ -7,8 +7,7 @@ use core::num::NonZeroU8;
 use windfall_base::{Dbm, Duration, Metres, Preamble, Rate};
 use windfall_channel::radio::{CarrierSense, Errors};
 use windfall_mac::wifi::{Backoff, EifsPolicy, LEAST_FRAGMENT, NO_THRESHOLD, RateControlKind};
-
-use crate::settings::{Setting, Settings, settings};
+use windfall_settings::{Setting, Settings, settings};
 
 pub use words::{FadingWord, PathLossWord, ProtectionWord, Slot, StationMode};
 

@@ -166,7 +166,7 @@ fn flow() -> String {
         if setting.is_required {
             "before the colon".to_owned()
         } else {
-            format!("`{}`", setting.clause().replace(", ", "`, `"))
+            format!("`{}`", Flow::clause(setting).replace(", ", "`, `"))
         }
     };
     let clauses = Some(("in `--flow`", &clause as &dyn Fn(&Setting<Flow>) -> String));

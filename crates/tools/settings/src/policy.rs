@@ -11,6 +11,8 @@ use toml::Spanned;
 use windfall_link::policy::{Plan, PolicyTable, Sight, TableRule, TableState};
 use windfall_wire_link::coded::{Level, MAX_BLOCKS};
 
+use crate::fault::SettingFault;
+
 pub use name::{POLICY_SUFFIX, PolicyName, UnknownPolicyName};
 pub use radio::{configure_radio, only_on_a_radio};
 
@@ -29,22 +31,10 @@ pub struct PolicyFileError {
     pub message: String,
 }
 
-/// A fault before the name of the file is known.
-#[derive(Debug)]
-struct Fault {
-    span: Range<usize>,
-    message: String,
-}
-
-impl Fault {
-    fn at(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { span, message: message.into() }
-    }
-
-    fn in_file(self, file: &str, content: &str) -> PolicyFileError {
-        let before = content.bytes().take(self.span.start);
-        let line = 1 + before.filter(|byte| *byte == b'\n').count();
-        PolicyFileError { file: file.to_owned(), line, message: self.message }
+impl PolicyFileError {
+    fn new(fault: SettingFault, file: &str, content: &str) -> Self {
+        let line = fault.line(content);
+        Self { file: file.to_owned(), line, message: fault.message }
     }
 }
 
@@ -53,7 +43,8 @@ impl Fault {
 /// # Errors
 /// Names the line, the key and the fix of the first thing that is wrong.
 pub fn parse_policy(file: &str, bytes: &[u8]) -> Result<PolicyTable, PolicyFileError> {
-    let refused = |message: String| Err(Fault::at(0..0, message).in_file(file, ""));
+    let refused =
+        |message: String| Err(PolicyFileError::new(SettingFault::at(0..0, message), file, ""));
     if bytes.len() > LONGEST {
         return refused(format!("it is longer than the {LONGEST} bytes that a policy may have"));
     }
@@ -73,9 +64,10 @@ pub fn parse_policy(file: &str, bytes: &[u8]) -> Result<PolicyTable, PolicyFileE
             None if message.starts_with("invalid type") => key() + &message,
             None => message,
         };
-        Fault::at(span, message)
+        SettingFault::at(span, message)
     });
-    read.and_then(|it: PolicyFile| it.table()).map_err(|fault| fault.in_file(file, content))
+    read.and_then(|it: PolicyFile| it.table())
+        .map_err(|fault| PolicyFileError::new(fault, file, content))
 }
 
 /// Returns the key of the value at this place, for a message; nothing if there is none in its line.
@@ -142,7 +134,7 @@ enum When {
 }
 
 impl PolicyFile {
-    fn table(&self) -> Result<PolicyTable, Fault> {
+    fn table(&self) -> Result<PolicyTable, SettingFault> {
         let states: Vec<TableState> =
             self.state.iter().map(|it| self.state_of(it.get_ref())).collect::<Result<_, _>>()?;
         PolicyTable::new(states).map_err(|error| {
@@ -156,14 +148,14 @@ impl PolicyFile {
                 Some((state, span)) => {
                     let name = state.get_ref().name.get_ref();
                     let message = format!("state \"{name}\", {}: {}", error.key, error.problem);
-                    Fault::at(span, message)
+                    SettingFault::at(span, message)
                 }
-                None => Fault::at(0..0, format!("{}: add [[state]]", error.problem)),
+                None => SettingFault::at(0..0, format!("{}: add [[state]]", error.problem)),
             }
         })
     }
 
-    fn state_of(&self, state: &StateText) -> Result<TableState, Fault> {
+    fn state_of(&self, state: &StateText) -> Result<TableState, SettingFault> {
         let name = &state.name;
         let first = self
             .state
@@ -172,14 +164,14 @@ impl PolicyFile {
             .find(|it| it.get_ref() == name.get_ref());
         if name.get_ref().is_empty() || first.is_some_and(|it| it.span() != name.span()) {
             let message = format!("name \"{}\": give each state one of its own", name.get_ref());
-            return Err(Fault::at(name.span(), message));
+            return Err(SettingFault::at(name.span(), message));
         }
         let uncoded = state.uncoded.as_ref().is_some_and(|it| *it.get_ref());
         // Even parity = 0 would be blocks without parity, which is something else.
         if let Some(parity) = state.parity.as_ref().filter(|_| uncoded) {
             let message = "parity: an uncoded frame has no parity: remove one of them";
             let message = format!("state \"{}\", {message}", name.get_ref());
-            return Err(Fault::at(parity.span(), message));
+            return Err(SettingFault::at(parity.span(), message));
         }
         let blocks = if uncoded { 1 } else { MAX_BLOCKS as u8 };
         let blocks = state.blocks.as_ref().map_or(blocks, |it| *it.get_ref());
@@ -197,17 +189,17 @@ impl PolicyFile {
         })
     }
 
-    fn rule_of(&self, rule: &RuleText) -> Result<TableRule, Fault> {
+    fn rule_of(&self, rule: &RuleText) -> Result<TableRule, SettingFault> {
         let when = match (*rule.when.get_ref(), &rule.symbols) {
             (When::Tight, Some(symbols)) => Sight::Tight(*symbols.get_ref()),
             (When::Slack, Some(symbols)) => Sight::Slack(*symbols.get_ref()),
             (When::Tight | When::Slack, None) => {
                 let message = "tight and slack need a number of corrected symbols: add symbols";
-                return Err(Fault::at(rule.when.span(), message));
+                return Err(SettingFault::at(rule.when.span(), message));
             }
             (_, Some(symbols)) => {
                 let message = "symbols are counted by tight and slack alone: remove it";
-                return Err(Fault::at(symbols.span(), message));
+                return Err(SettingFault::at(symbols.span(), message));
             }
             (When::Lost, None) => Sight::Lost,
             (When::Cut, None) => Sight::Cut,
@@ -224,22 +216,22 @@ impl PolicyFile {
     }
 
     /// Returns the place of the state of a name.
-    fn find(&self, name: &Spanned<String>, key: &str) -> Result<usize, Fault> {
+    fn find(&self, name: &Spanned<String>, key: &str) -> Result<usize, SettingFault> {
         let found = self.state.iter().position(|it| it.get_ref().name.get_ref() == name.get_ref());
         found.ok_or_else(|| {
             let message = format!("{key} \"{}\": there is no state of that name", name.get_ref());
-            Fault::at(name.span(), message)
+            SettingFault::at(name.span(), message)
         })
     }
 }
 
 /// Returns the level with this number of bytes of parity.
-fn level(parity: &Spanned<u8>) -> Result<Level, Fault> {
+fn level(parity: &Spanned<u8>) -> Result<Level, SettingFault> {
     let found = Level::all().find(|level| level.parity() == usize::from(*parity.get_ref()));
     found.ok_or_else(|| {
         let known: Vec<String> = Level::PARITY.iter().map(u8::to_string).collect();
         let message = format!("parity {}: use one of {}", parity.get_ref(), known.join(", "));
-        Fault::at(parity.span(), message)
+        SettingFault::at(parity.span(), message)
     })
 }
 

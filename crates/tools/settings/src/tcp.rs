@@ -3,19 +3,20 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use windfall_base::{Duration, nearest};
 use windfall_tcp::{LossRecovery, TcpConfig, TickEstimation};
 
-pub use kernel::{KernelWay, kernel_way};
+pub use kernel::KernelWay;
 pub use settings::{TCP_SETTINGS, TcpSetting};
 
 mod buffer;
 mod congestion;
 mod kernel;
+mod parts;
 mod settings;
-mod words;
 
 /// The window that a shift of 14 can express, in bytes (RFC 7323, section 2.3).
 const LARGEST_WINDOW: usize = 65_535 << 14;
@@ -23,8 +24,8 @@ const LARGEST_WINDOW: usize = 65_535 << 14;
 const LEAST_MSS: u16 = 88;
 
 /// Other words for a setting, which an error message answers with its name.
-const SYNONYMS: [(&str, &str); 3] =
-    [("law", "congestion"), ("congestion-control", "congestion"), ("repair", "loss-recovery")];
+const SYNONYMS: &[(&str, &str)] =
+    &[("law", "congestion"), ("congestion-control", "congestion"), ("repair", "loss-recovery")];
 
 /// Named sets of TCP settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,7 +159,7 @@ pub enum TcpSettingsError {
         /// The value that is refused.
         value: String,
         /// The values that the setting takes.
-        legal: &'static str,
+        legal: Cow<'static, str>,
     },
     /// Values that do not go together.
     #[error("{0}")]
@@ -181,13 +182,7 @@ impl FromStr for TcpSettings {
             };
             let name = name.trim();
             let value = value.trim();
-            let setting = find_setting(name)?;
-            if !setting.set(&mut settings.config, value) {
-                let name = setting.name;
-                let value = value.to_owned();
-                let legal = setting.legal();
-                return Err(TcpSettingsError::Value { name, value, legal });
-            }
+            TcpSetting::find(name)?.try_set(&mut settings.config, value)?;
         }
         check(&settings.config).map_err(TcpSettingsError::Together)?;
         Ok(settings)
@@ -199,7 +194,7 @@ impl fmt::Display for TcpSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.preset.name())?;
         let mut config = self.preset.config();
-        for setting in &TCP_SETTINGS {
+        for setting in TCP_SETTINGS {
             let value = setting.text_of(&self.config);
             // One setting may change others that follow it, so the state is carried along.
             if setting.text_of(&config) != value {
@@ -223,6 +218,10 @@ impl<'de> Deserialize<'de> for TcpSettings {
     }
 }
 
+crate::by_text! {
+    TcpSettings: "TCP settings",
+}
+
 fn preset(word: &str) -> Result<TcpPreset, TcpSettingsError> {
     TcpPreset::of_name(word).ok_or_else(|| {
         let names = TcpPreset::ALL.map(TcpPreset::name);
@@ -234,16 +233,22 @@ fn preset(word: &str) -> Result<TcpPreset, TcpSettingsError> {
     })
 }
 
-fn find_setting(name: &str) -> Result<&'static TcpSetting, TcpSettingsError> {
-    TCP_SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
-        let names = || TCP_SETTINGS.iter().map(|setting| setting.name);
-        let synonym = SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, name)| *name);
-        let fix = match synonym.or_else(|| nearest(name, names())) {
-            Some(name) => format!("did you mean \"{name}\"?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        TcpSettingsError::Unknown { name: name.to_owned(), fix }
-    })
+impl TcpSetting {
+    /// Finds the setting of a name that someone wrote.
+    ///
+    /// # Errors
+    /// Names the setting that may be meant, or lists all.
+    pub fn find(name: &str) -> Result<&'static Self, TcpSettingsError> {
+        TCP_SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+            let names = || TCP_SETTINGS.iter().map(|setting| setting.name);
+            let synonym = SYNONYMS.iter().find(|(word, _)| *word == name).map(|(_, name)| *name);
+            let fix = match synonym.or_else(|| nearest(name, names())) {
+                Some(name) => format!("did you mean \"{name}\"?"),
+                None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            TcpSettingsError::Unknown { name: name.to_owned(), fix }
+        })
+    }
 }
 
 /// Refuses settings that contradict each other although each is legal.

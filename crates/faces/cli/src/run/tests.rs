@@ -21,7 +21,7 @@ struct Up {
 
 /// The options that say nothing of the stations and the links between them: which programs run,
 /// and what is written of the run.
-const BESIDE: [&str; 33] = [
+const BESIDE: &[&str] = &[
     "apply",
     "far",
     "wait-port",
@@ -58,7 +58,7 @@ const BESIDE: [&str; 33] = [
 ];
 
 /// A value for each option that stands in no table of settings.
-const SAMPLES: [(&str, &str); 4] = [
+const SAMPLES: &[(&str, &str)] = &[
     ("flow", "video: dst port 5004"),
     ("stations", "2"),
     ("change", "10s: rate 1Mbps"),

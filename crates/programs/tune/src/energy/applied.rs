@@ -5,10 +5,10 @@ use core::str::FromStr;
 use windfall_base::nearest;
 use windfall_ip::RouteMetric;
 use windfall_output::summary::{AppliedSetting, Summary};
-use windfall_scenario::{Scenario, TCP_SETTINGS};
-use windfall_settings::tcp::{KernelWay, kernel_way};
+use windfall_scenario::{Scenario, TCP_SETTINGS, TcpSetting};
+use windfall_settings::tcp::KernelWay;
 
-use super::tuned::{HEADERS, TunedSetting, longest_packet, make_room, set_mtu};
+use super::tuned::{HEADERS, TunedSetting, longest_packet, make_room, mss, set_mtu};
 
 /// The format of the advice in JSON, without its number.
 const FORMAT: &str = "windfall-energy-tune/";
@@ -32,8 +32,8 @@ pub struct AppliedSettings {
 /// A setting of TCP, its value, and the way in which a kernel is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSetting {
-    /// The name of the setting.
-    pub setting: String,
+    /// The row of the setting.
+    pub setting: &'static TcpSetting,
     /// The value of the setting.
     pub value: String,
     /// The way in which a kernel is told.
@@ -50,7 +50,7 @@ impl KernelSetting {
             KernelWay::Parameter(key, value) => (Some(format!("{key}={value}")), None),
             KernelWay::Cannot(why) => (None, Some(why.to_owned())),
         };
-        AppliedSetting { setting, value, how, cannot }
+        AppliedSetting { setting: setting.name.to_owned(), value, how, cannot }
     }
 }
 
@@ -93,7 +93,7 @@ impl AppliedSettings {
     /// # Errors
     /// If no link has such a setting, or takes no such value; says what to write.
     pub fn change_links(&self, scenario: &mut Scenario) -> Result<(), String> {
-        for KernelSetting { value, .. } in self.tcp.iter().filter(|it| it.setting == "mss") {
+        for KernelSetting { value, .. } in self.tcp.iter().filter(|it| it.setting == mss()) {
             make_room(scenario, value)?;
         }
         for (setting, value) in &self.links {
@@ -114,8 +114,8 @@ impl AppliedSettings {
 
     /// Refuses settings that exclude each other.
     fn check_together(self) -> Result<Self, String> {
-        let of_tcp = |name: &str| self.tcp.iter().find(|it| it.setting == name);
-        let mss = of_tcp("mss").and_then(|it| it.value.parse::<u32>().ok());
+        let of_tcp = |row: &TcpSetting| self.tcp.iter().find(|it| it.setting == row);
+        let mss = of_tcp(mss()).and_then(|it| it.value.parse::<u32>().ok());
         let mtu = self.links.iter().find(|(it, _)| *it == LinkSetting::Mtu);
         let mtu = mtu.and_then(|(_, value)| value.parse::<u32>().ok());
         if let (Some(mss), Some(mtu)) = (mss, mtu)
@@ -127,8 +127,9 @@ impl AppliedSettings {
                  leave mtu out"
             ));
         }
-        let is_unscaled = of_tcp("window-scale").is_some_and(|it| it.value == "off");
-        let buffer = of_tcp("receive-buffer").filter(|_| is_unscaled);
+        let is_unscaled =
+            of_tcp(TcpSetting::row(|it| &it.window_scale)).is_some_and(|it| it.value == "off");
+        let buffer = of_tcp(TcpSetting::row(|it| &it.receive_buffer)).filter(|_| is_unscaled);
         if let Some(KernelSetting { value, way: KernelWay::Route(metric), .. }) = buffer
             && matches!(metric, RouteMetric::Window(bytes) if *bytes > u32::from(u16::MAX))
         {
@@ -146,7 +147,7 @@ impl AppliedSettings {
         let of_link = tuned.or((name == longest_packet().name).then_some(LinkSetting::Mtu));
         let is_there = match of_link {
             Some(setting) => self.links.iter().any(|(other, _)| *other == setting),
-            None => self.tcp.iter().any(|it| it.setting == name),
+            None => self.tcp.iter().any(|it| it.setting.name == name),
         };
         if is_there {
             return Err(format!("the setting {name} stands twice: write it once"));
@@ -155,11 +156,10 @@ impl AppliedSettings {
             self.links.push((setting, value.to_owned()));
             return Ok(());
         }
-        if !TCP_SETTINGS.iter().any(|setting| setting.name == name) {
-            return Err(unknown(name));
-        }
-        let way = kernel_way(name, value).map_err(|error| error.to_string())?;
-        self.tcp.push(KernelSetting { setting: name.to_owned(), value: value.to_owned(), way });
+        let setting = TCP_SETTINGS.iter().find(|setting| setting.name == name);
+        let setting = setting.ok_or_else(|| unknown(name))?;
+        let way = setting.kernel_way(value).map_err(|error| error.to_string())?;
+        self.tcp.push(KernelSetting { setting, value: value.to_owned(), way });
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use windfall_ip::RouteMetric;
-use windfall_settings::tcp::{KernelWay, kernel_way};
+use windfall_settings::tcp::KernelWay;
 
 use super::search::Choice;
 use super::tuned::{HEADERS, JOINT, TunedSetting};
@@ -33,12 +33,12 @@ impl LinuxAdvice {
             socket_call: None,
             cannot: None,
         };
+        if let Some(row) = setting.of_tcp() {
+            let way = row.kernel_way(value);
+            let way = way.unwrap_or(KernelWay::Cannot("it is no value of this setting"));
+            return Self { setting: row.name, value: value.to_owned(), ..told(&way, found, mtu) };
+        }
         match setting {
-            setting if setting.is_of_tcp() => {
-                let way = kernel_way(setting.name(), value);
-                let way = way.unwrap_or(KernelWay::Cannot("it is no value of this setting"));
-                Self { setting: setting.name(), value: value.to_owned(), ..told(&way, found, mtu) }
-            }
             TunedSetting::RtsThreshold => {
                 let frames = if value == "2347" { "off" } else { value };
                 own(vec![format!("iw phy PHY set rts {frames}")])

@@ -5,8 +5,8 @@ use core::str::FromStr;
 use windfall_base::nearest;
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
-    DEFAULT_MTU, Direction, Get as _, Link, LinkKind, Scenario, Setting, Settings, TcpSettings,
-    without_span,
+    DEFAULT_MTU, Direction, Get as _, Link, LinkKind, Scenario, Setting, Settings, TcpSetting,
+    TcpSettings, without_span,
 };
 
 /// A setting: a setting that is changed at every station, or at every link of 802.11.
@@ -55,21 +55,30 @@ impl TunedSetting {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Mss => "mss",
-            Self::DelayedAck => "delayed-ack",
-            Self::Timestamps => "timestamps",
-            Self::Sack => "sack",
-            Self::WindowScale => "window-scale",
             Self::Rate => rate().name,
             Self::RtsThreshold => Radio::row(|it| &it.rts_threshold).name,
             Self::Power => Radio::row(|it| &it.power).name,
+            _ => self.of_tcp().map_or("", |setting| setting.name),
+        }
+    }
+
+    /// Returns the setting of TCP that it is, if it is one.
+    #[must_use]
+    pub fn of_tcp(self) -> Option<&'static TcpSetting> {
+        match self {
+            Self::Mss => Some(mss()),
+            Self::DelayedAck => Some(TcpSetting::row(|it| &it.acks)),
+            Self::Timestamps => Some(TcpSetting::row(|it| &it.timestamps)),
+            Self::Sack => Some(TcpSetting::row(|it| &it.sack)),
+            Self::WindowScale => Some(TcpSetting::row(|it| &it.window_scale)),
+            Self::RtsThreshold | Self::Rate | Self::Power => None,
         }
     }
 
     /// Tells whether it is a setting of TCP.
     #[must_use]
-    pub const fn is_of_tcp(self) -> bool {
-        !matches!(self, Self::RtsThreshold | Self::Rate | Self::Power)
+    pub fn is_of_tcp(self) -> bool {
+        self.of_tcp().is_some()
     }
 
     /// Tells whether the scenario has what it changes.
@@ -110,10 +119,9 @@ impl TunedSetting {
 
     /// Returns its value in the scenario as it stands, at the first station or link.
     pub(super) fn current(self, scenario: &Scenario) -> String {
-        if self.is_of_tcp() {
+        if let Some(setting) = self.of_tcp() {
             let tcp = scenario.stations.first().and_then(|it| it.tcp.value()).unwrap_or_default();
-            let value = tcp.values().find(|(setting, _)| setting.name == self.name());
-            let value = value.map_or_else(String::new, |(_, value)| value);
+            let value = setting.text_of(tcp.config());
             return match (self, value.parse::<u16>()) {
                 // A packet of the link holds no more.
                 (Self::Mss, Ok(mss)) => {
@@ -151,10 +159,10 @@ impl TunedSetting {
     /// # Errors
     /// If it takes no such value; says what to write.
     pub(super) fn set(self, scenario: &mut Scenario, value: &str) -> Result<(), String> {
-        if self.is_of_tcp() {
+        if let Some(setting) = self.of_tcp() {
             for station in &mut scenario.stations {
                 let own = station.tcp.value().unwrap_or_default();
-                let text = format!("{own}, {}={value}", self.name());
+                let text = format!("{own}, {}={value}", setting.name);
                 let tcp: TcpSettings = text.parse().map_err(|error| format!("{error}"))?;
                 station.tcp = Some(without_span(tcp));
             }
@@ -236,6 +244,11 @@ fn rate() -> &'static Setting<Direction> {
 
 fn policy() -> &'static Setting<Direction> {
     Direction::row(|it| &it.policy)
+}
+
+/// The greatest segment of TCP.
+pub(super) fn mss() -> &'static TcpSetting {
+    TcpSetting::row(|it| &it.mss)
 }
 
 /// The setting of the longest packet.

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 use windfall_base::{Duration, Instant, Rate};
 use windfall_channel::{Line, MediumConfig, PathConfig};
+use windfall_settings::Get;
 
 use super::*;
 use crate::model::Scenario;
 use crate::plan::Topology;
-use crate::values::Get;
 
 fn topology(changes: &str) -> Result<Topology, String> {
     of_link("rate = \"10Mbps\"", changes)

@@ -3,13 +3,13 @@
 use core::ops::Range;
 
 use windfall_base::nearest;
+use windfall_settings::{Settings, table};
 
 use crate::change::{Change, STEP, may_change};
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::Link;
 use crate::model::Scenario;
-use crate::settings::{self, Settings};
 
 /// The number of steps of the longest gradual change.
 const MOST_STEPS: u64 = 10_000;
@@ -20,17 +20,17 @@ const ONLY_PIPES: &str =
     "only a pipe can change while it runs: use kind = \"pipe\", or remove the change";
 
 /// Finds the first change that cannot be.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
+pub(crate) fn check(scenario: &Scenario) -> Result<(), SettingFault> {
     scenario.changes.iter().try_for_each(|change| {
-        settings::check(change)?;
-        change.directions().into_iter().try_for_each(settings::check)?;
+        table::check(change)?;
+        change.directions().into_iter().try_for_each(table::check)?;
         check_link(change, scenario)?;
         check_keys(change)
     })
 }
 
-fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
-    let fault = |span: Range<usize>, message: String| Err(Fault::at(span, message));
+fn check_link(change: &Change, scenario: &Scenario) -> Result<(), SettingFault> {
+    let fault = |span: Range<usize>, message: String| Err(SettingFault::at(span, message));
     let mut named = scenario.links.iter().filter(|link| change.is_of(link));
     let first = named.next();
     let second = named.next();
@@ -57,7 +57,7 @@ fn check_link(change: &Change, scenario: &Scenario) -> Result<(), Fault> {
     }
 }
 
-fn check_keys(change: &Change) -> Result<(), Fault> {
+fn check_keys(change: &Change) -> Result<(), SettingFault> {
     for direction in change.directions() {
         let set = Direction::TABLE.iter().filter(|setting| setting.is_set(direction));
         if let Some(foreign) = set.into_iter().find(|setting| !may_change(setting)) {
@@ -66,22 +66,25 @@ fn check_keys(change: &Change) -> Result<(), Fault> {
                 "a change says what the wire and the air do: set {} on the link",
                 foreign.name
             );
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
     }
     if change.directions().into_iter().all(Settings::is_unset) {
         let message = "the change has no setting: add rate = \"1Mbps\" or another setting";
-        return Err(Fault::at(change.at.span(), message));
+        return Err(SettingFault::at(change.at.span(), message));
     }
     let Some(over) = &change.over else { return Ok(()) };
     let moves = |it: &&Direction| it.rate.is_some() || it.delay.is_some();
     if !change.directions().iter().any(moves) {
         let message = "over changes nothing here, since only rate and delay change gradually: \
                        add one of them, or remove it";
-        return Err(Fault::at(over.span(), message));
+        return Err(SettingFault::at(over.span(), message));
     }
     if over.get_ref().as_nanos() / STEP.as_nanos() > MOST_STEPS {
-        return Err(Fault::at(over.span(), "a gradual change takes 1000 s at most: use several"));
+        return Err(SettingFault::at(
+            over.span(),
+            "a gradual change takes 1000 s at most: use several",
+        ));
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use windfall_link::RepairConfig;
 use windfall_link::repair::MOST_OVERHEAD;
+use windfall_settings::{Get, placed, value_if_set};
 
 use super::Checked;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::side::Side;
-use crate::values::{Get, placed, value_if_set};
 use crate::wifi::MAX_MTU;
 
 /// Stations of a radio share one code across packets, and a frame has room for its repairs; frames
@@ -16,7 +16,7 @@ use crate::wifi::MAX_MTU;
 pub(super) fn check(link: &Link) -> Checked {
     let directions = [&link.both, &link.uplink, &link.downlink];
     let Some(fec) = directions.into_iter().find_map(|it| placed(&it.fec)) else { return Ok(()) };
-    let fault = |message: String| Err(Fault::at(fec.span(), message));
+    let fault = |message: String| Err(SettingFault::at(fec.span(), message));
     if directions.into_iter().any(|it| value_if_set(&it.policy).is_some()) {
         return fault("fec and policy both code packets: remove one of them".to_owned());
     }
@@ -50,7 +50,7 @@ pub(super) fn check_lifetimes(scenario: &Scenario) -> Checked {
                 "fec waits {delay} for repairs, longer than the lifetime of flow \"{name}\", \
                  {lifetime}: {fix}"
             );
-            return Err(Fault::at(fec.span(), message));
+            return Err(SettingFault::at(fec.span(), message));
         }
     }
     Ok(())

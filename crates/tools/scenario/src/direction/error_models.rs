@@ -5,12 +5,12 @@ use core::ops::Range;
 use serde::ser::SerializeMap;
 use toml::Spanned;
 use windfall_channel::{ErrorModelKind, ListedModel, Model};
+use windfall_settings::Setting;
+use windfall_settings::document::{DocumentNode, FormError, text_of};
+use windfall_settings::table::{Accessors, Listed, SettingField};
 use windfall_settings::text::ConstText;
 
 use super::{AppliesTo, Direction};
-use crate::document::{FormError, Node};
-use crate::settings::{Accessors, Listed, Setting, SettingField};
-use crate::values::text_of;
 
 const KINDS: &[ErrorModelKind] = ErrorModelKind::BUILT_IN;
 
@@ -83,7 +83,7 @@ impl Listed<Direction> for ListedModels {
         rows
     };
 
-    fn read(&mut self, key: &str, node: &Node<'_>) -> Option<Result<(), FormError>> {
+    fn read(&mut self, key: &str, node: &DocumentNode<'_>) -> Option<Result<(), FormError>> {
         let field = self.0.iter_mut().find(|field| field.kind().name == key)?;
         let parsed = text_of(node)
             .and_then(|text| field.parse(&text).map_err(FormError::new))

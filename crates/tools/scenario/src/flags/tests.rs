@@ -4,9 +4,9 @@ use proptest::option::of;
 use proptest::prelude::*;
 use windfall_base::{ByteCount, Duration, Probability, Rate, Seed};
 use windfall_channel::{BurstWindow, ByteRange, Chance, GilbertElliott, LossPattern};
+use windfall_settings::value_if_set;
 
 use super::{ScenarioOptions, without_span};
-use crate::values::value_if_set;
 use crate::wifi::Radio;
 use crate::{
     Arq, Direction, Discipline, FramePart, Link, LinkKind, Queue, QueueLength, RunSettings,

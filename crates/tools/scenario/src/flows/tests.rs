@@ -19,7 +19,10 @@ proptest::proptest! {
 }
 
 /// Admits flows on a link of 800 kb/s.
-fn admit(flows: &[Flow], overcommit: bool) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), Fault> {
+fn admit(
+    flows: &[Flow],
+    overcommit: bool,
+) -> Result<(Vec<Rule>, Vec<ScheduledFlow>), SettingFault> {
     let of_packets = |_| Rate::from_bps(800_000);
     super::admit(flows, &Capacity { mtu: 1_500, of_packets: &of_packets, taken: 0.0 }, overcommit)
 }
@@ -58,7 +61,7 @@ fn reservations_beyond_the_link_are_refused_with_the_numbers() {
         flow("audio: dst port 1, reserve 8kbps, power-factor 3"),
         flow("video: dst port 2, reserve 352kbps, power-factor 2.23"),
     ];
-    let refused = admit(&flows, false).unwrap_err().in_file("x", "").to_string();
+    let refused = admit(&flows, false).unwrap_err().message;
     assert!(refused.contains("video") && refused.contains("101.12 %"), "{refused}");
     let (rules, shares) = admit(&flows, true).unwrap();
     assert_eq!((rules.len(), shares.len()), (2, 2));
@@ -83,7 +86,7 @@ fn a_link_of_no_known_rate_has_weights_and_no_reservations() {
     let capacity = Capacity { mtu: 1_500, of_packets: &|_| None, taken: 0.0 };
     assert!(super::admit(&[flow("a: weight 3")], &capacity, false).is_ok());
     let refused = super::admit(&[flow("a: reserve 1kbps")], &capacity, true).unwrap_err();
-    let refused = refused.in_file("x", "").to_string();
+    let refused = refused.message;
     assert!(refused.contains("give the link a rate, or the flow a weight"), "{refused}");
 }
 
@@ -106,14 +109,14 @@ fn weights_of_zero_and_power_factors_below_one_are_refused() {
         let refused = wrong.parse::<Flow>().unwrap_err().to_string();
         assert!(refused.contains(range), "{wrong}: {refused}");
     }
-    let both = crate::settings::check(&flow("a: weight 2, reserve 8kbps")).unwrap_err();
+    let both = windfall_settings::table::check(&flow("a: weight 2, reserve 8kbps")).unwrap_err();
     assert_eq!(both.message, "weight and reserve exclude each other: remove one");
 }
 
 #[test]
 fn more_flows_than_can_be_numbered_are_refused() {
     let flows = vec![Flow::named("one of many"); 65_536];
-    let refused = admit(&flows, false).unwrap_err().in_file("x", "").to_string();
+    let refused = admit(&flows, false).unwrap_err().message;
     assert!(refused.contains("65536 flows: no more than 65535"), "{refused}");
     assert_eq!(admit(&flows[1..], false).unwrap().1.len(), 65_535);
 }

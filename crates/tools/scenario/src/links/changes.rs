@@ -2,16 +2,15 @@
 
 use windfall_base::{Duration, Instant, Rate, Seed};
 use windfall_channel::{Line, PathConfig};
+use windfall_settings::{Get, Settings};
 
 use crate::change::{Change, STEP};
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
-use crate::settings::Settings;
 use crate::side::Side;
-use crate::values::Get;
 
 /// The states of a path, each from its time on.
 type Steps = Vec<(Instant, PathConfig)>;
@@ -23,7 +22,7 @@ pub(super) fn of_path(
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
-) -> Result<Steps, Fault> {
+) -> Result<Steps, SettingFault> {
     let mut changes: Vec<&Change> =
         scenario.changes.iter().filter(|change| change.is_of(link)).collect();
     changes.sort_by_key(|change| *change.at.get_ref());
@@ -93,16 +92,16 @@ fn check(
     (direction, mtu): (&Direction, u16),
     (change, said): Said<'_>,
     had_rate: bool,
-) -> Result<(), Fault> {
+) -> Result<(), SettingFault> {
     crate::effect::check_bucket(direction, mtu)?;
     if change.over.is_some() && said.rate.is_some() && !had_rate {
         let message = "over changes nothing here without a rate before: add it, or remove over";
-        return Err(Fault::at(change.at.span(), message));
+        return Err(SettingFault::at(change.at.span(), message));
     }
     if change.over.is_some() && said.rate.is_some() && !direction.has_constant_rate() {
         let message =
             "over changes nothing here, since no rate leads to rate = \"none\": remove it";
-        return Err(Fault::at(change.at.span(), message));
+        return Err(SettingFault::at(change.at.span(), message));
     }
     crate::effect::needs(said, core::slice::from_ref(direction), Some(&change.at.span()))
 }

@@ -3,17 +3,17 @@
 use windfall_base::Rate;
 use windfall_channel::{Exposure, GsmBlocks, Line, MediumConfig, PathConfig, PipeMediumConfig};
 use windfall_link::Arq;
+use windfall_settings::Get;
 use windfall_stack::{GsmLinkConfig, GsmService, GsmTunnel, LinkLayerConfig};
 
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::flows::{self, Capacity};
 use crate::link::{Link, Modem};
 use crate::links::{Parts, air, arq, interface};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::side::Side;
-use crate::values::Get;
 
 /// A block of 240 bits every 20 ms.
 const BLOCK_RATE: Rate = Rate::from_bps(12_000).expect("a rate");
@@ -28,9 +28,9 @@ pub(crate) fn gsm(
     link: &Link,
     scenario: &Scenario,
     files: &mut Files<'_, '_>,
-) -> Result<Parts, Fault> {
+) -> Result<Parts, SettingFault> {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
-    let mut path = |direction: &Direction, place| -> Result<PathConfig, Fault> {
+    let mut path = |direction: &Direction, place| -> Result<PathConfig, SettingFault> {
         let line = Line::Rate(BLOCK_RATE);
         let delay = direction.delay.value().unwrap_or_else(GsmBlocks::interleaving_delay);
         let mut air = air(direction, files, place)?;

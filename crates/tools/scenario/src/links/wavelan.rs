@@ -9,17 +9,17 @@ use windfall_link::policy::Cost;
 use windfall_link::{Arq, CodedConfig, Framing};
 use windfall_mac::Address;
 use windfall_mac::wavelan::{Idle, WavelanTiming};
+use windfall_settings::Get;
 use windfall_stack::{InterfaceConfig, WavelanConfig, WavelanPeer, WavelanRole};
 
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::links::{Parts, air, arq, interface, policy, takes_damaged};
 use crate::model::Scenario;
 use crate::plan::Files;
 use crate::side::Side;
-use crate::values::Get;
 
 pub(crate) use windfall_mac::wavelan::WAVELAN_RATE;
 
@@ -30,7 +30,7 @@ pub(crate) fn wavelan(
     scenario: &Scenario,
     behind: Vec<Vec<IpNet>>,
     files: &mut Files<'_, '_>,
-) -> Result<Parts, Fault> {
+) -> Result<Parts, SettingFault> {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
     let rate = up.constant_rate().unwrap_or(WAVELAN_RATE);
     let base = link.base();
@@ -61,7 +61,7 @@ pub(crate) fn wavelan(
         let station = WavelanRole::Station { coordinator: address(base) };
         end(place, station, &up, &down)
     });
-    let ends = ends.collect::<Result<_, Fault>>()?;
+    let ends = ends.collect::<Result<_, SettingFault>>()?;
     Ok((MediumConfig::Wavelan(shared(link, rate, files)?), ends))
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn shared(
     link: &Link,
     rate: Rate,
     files: &mut Files<'_, '_>,
-) -> Result<WavelanMediumConfig, Fault> {
+) -> Result<WavelanMediumConfig, SettingFault> {
     let stations = link.stations.get_ref().len();
     let base = link.base();
     let mut shared = WavelanMediumConfig::new(stations as u16, rate);
@@ -144,7 +144,7 @@ fn framing(
     [own, others]: [&Direction; 2],
     cost: Cost,
     files: &mut Files<'_, '_>,
-) -> Result<Framing, Fault> {
+) -> Result<Framing, SettingFault> {
     let accept_damaged = takes_damaged(others);
     let combine = others.combine.value().unwrap_or(false);
     Ok(match policy(own, others, files)? {

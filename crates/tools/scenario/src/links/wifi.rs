@@ -14,20 +14,20 @@ use windfall_channel::radio::{
 use windfall_link::Arq;
 use windfall_mac::wifi::{self, Protection, Retries, Role};
 use windfall_queue::Discipline;
+use windfall_settings::Get;
 use windfall_settings::policy::configure_radio;
 use windfall_stack::{InterfaceConfig, Neighbour, Rule, WifiConfig};
 use windfall_wire_link::ieee80211::management::{MAX_SSID, Ssid};
 use windfall_wire_link::ieee80211::{MacAddress, Phy, PhyRate, Timing};
 
 use crate::direction::Direction;
-use crate::error::Fault;
+use crate::error::SettingFault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
 use crate::links::{Parts, interface, policy_name, takes_damaged};
 use crate::model::Scenario;
 use crate::side::Side;
 use crate::station::Station;
-use crate::values::Get;
 use crate::wifi::{ProtectionWord, Radio, Slot, StationMode, StationRadio};
 
 /// The distance of two stations where it is unset.
@@ -42,7 +42,7 @@ pub(crate) fn wifi(
     (phy, scenario): (Phy, &Scenario),
     stations: &[&Station],
     behind: &mut dyn FnMut(usize) -> Arc<[Neighbour]>,
-) -> Result<Parts, Fault> {
+) -> Result<Parts, SettingFault> {
     let cell = Cell::check(link, phy, stations)?;
     let medium = medium(link, phy, (stations, &cell.modes))?;
     let channels = medium.stations.iter().map(|station| station.channel);
@@ -72,10 +72,10 @@ pub(crate) fn wifi(
         }
         Ok(InterfaceConfig { rules: with_approximate(rules), flows, ..end })
     });
-    let ends = ends.collect::<Result<_, Fault>>()?;
+    let ends = ends.collect::<Result<_, SettingFault>>()?;
     if let Some(why) = medium.why_unheard(|place| rates[place]) {
         let message = format!("no station hears another on link \"{}\": {why}", link.name());
-        return Err(Fault::at(link.stations.span(), message));
+        return Err(SettingFault::at(link.stations.span(), message));
     }
     Ok((MediumConfig::Wifi(Box::new(medium)), ends))
 }
@@ -93,7 +93,7 @@ struct Cell {
 
 impl Cell {
     /// Checks that the settings of the radio suit the stations.
-    fn check(link: &Link, phy: Phy, stations: &[&Station]) -> Result<Self, Fault> {
+    fn check(link: &Link, phy: Phy, stations: &[&Station]) -> Result<Self, SettingFault> {
         let radio = &link.radio;
         let said = |station: &&Station| station.radio.as_ref().and_then(|own| own.mode.clone());
         let modes = stations.iter().map(|station| {
@@ -102,22 +102,22 @@ impl Cell {
             if (phy, mode) == (Phy::B, Some(Phy::G)) {
                 let message = "a link of kind wifi-b has only stations of 802.11b: use kind = \
                                \"wifi-g\", and mode = \"b\" for the others";
-                return Err(Fault::at(said.span(), message));
+                return Err(SettingFault::at(said.span(), message));
             }
             Ok(mode.unwrap_or(phy))
         });
-        let modes: Vec<Phy> = modes.collect::<Result<_, Fault>>()?;
+        let modes: Vec<Phy> = modes.collect::<Result<_, SettingFault>>()?;
         let is_mixed = phy == Phy::G && modes.contains(&Phy::B);
         if let Some(said) = radio.protection.as_ref().filter(|_| phy == Phy::B) {
             let message = "protection reserves the medium before frames of OFDM, and wifi-b has \
                            none: remove it, or use kind = \"wifi-g\"";
-            return Err(Fault::at(said.span(), message));
+            return Err(SettingFault::at(said.span(), message));
         }
         let slot = radio.slot.value().unwrap_or(if is_mixed { Slot::Long } else { Slot::Short });
         if let Some(said) = radio.slot.as_ref().filter(|_| is_mixed && slot == Slot::Short) {
             let message = "a station with mode = \"b\" has long slots, and stations with others \
                            take turns unfairly: remove slot = \"short\"";
-            return Err(Fault::at(said.span(), message));
+            return Err(SettingFault::at(said.span(), message));
         }
         let basic = radio.basic_rates.as_ref().map(|it| (it.span(), it.get_ref().as_slice()));
         let of_rts = radio.rts_rate.as_ref().map(|it| (it.span(), slice::from_ref(it.get_ref())));
@@ -128,7 +128,7 @@ impl Cell {
                 let message = format!(
                     "a station with mode = \"b\" does not {what} {rate}: use 1, 2, 5.5 or 11 Mb/s"
                 );
-                return Err(Fault::at(span, message));
+                return Err(SettingFault::at(span, message));
             }
         }
         let unset = ProtectionWord(is_mixed.then_some(Protection::CtsToSelf));
@@ -179,7 +179,7 @@ fn station(
     rate: Option<&(Rate, Range<usize>)>,
     own: &Direction,
     others: &Direction,
-) -> Result<wifi::Config, Fault> {
+) -> Result<wifi::Config, SettingFault> {
     let radio = &link.radio;
     let phy = cell.modes[place];
     let mut mac = wifi::Config::new(address(place), phy);
@@ -196,14 +196,14 @@ fn station(
     mac.rate_control = radio.rate_control.value().unwrap_or_default();
     if let Some(name) = policy_name(own, others) {
         let limits = (link.mtu(), rate.is_some() || radio.rate_control.is_some());
-        configure_radio(&name, &mut mac, limits).map_err(|(at, why)| Fault::at(at, why))?;
+        configure_radio(&name, &mut mac, limits).map_err(|(at, why)| SettingFault::at(at, why))?;
     }
     if let Some(rates) = &radio.basic_rates {
         let rates_of = rates.get_ref().iter();
         if rates.get_ref().is_empty() {
             let message =
                 "basic-rates names no rate: name one that every station has, such as 1Mbps";
-            return Err(Fault::at(rates.span(), message));
+            return Err(SettingFault::at(rates.span(), message));
         }
         mac.basic_rates =
             rates_of.map(|rate| phy_rate(*rate, phy, rates.span())).collect::<Result<_, _>>()?;
@@ -231,12 +231,12 @@ fn station(
             span = said.span();
         }
     }
-    mac.check().map_err(|error| Fault::at(span, error.to_string()))?;
+    mac.check().map_err(|error| SettingFault::at(span, error.to_string()))?;
     Ok(mac)
 }
 
 /// The role of each station in the network.
-fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role>, Fault> {
+fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role>, SettingFault> {
     let radio = &link.radio;
     let said =
         |place: usize| stations[place].radio.as_ref().and_then(|own| own.access_point.value());
@@ -246,11 +246,11 @@ fn roles(link: &Link, stations: &[&Station], channels: &[u8]) -> Result<Vec<Role
         let message = "no station can doze without an access point that keeps what comes for it: \
                        add infrastructure = true";
         if let Some(dozes) = dozes {
-            return Err(Fault::at(dozes.span(), message));
+            return Err(SettingFault::at(dozes.span(), message));
         }
         if let Some(place) = (0..stations.len()).find(|&place| said(place) == Some(true)) {
             let message = "an access point needs a link with infrastructure = true";
-            return Err(Fault::at(stations[place].name.span(), message));
+            return Err(SettingFault::at(stations[place].name.span(), message));
         }
         return Ok(vec![Role::AdHoc; stations.len()]);
     }
@@ -286,14 +286,14 @@ fn retries(radio: &Radio, own: &Direction) -> Retries {
     }
 }
 
-fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRate, Fault> {
+fn phy_rate(rate: Rate, phy: Phy, span: core::ops::Range<usize>) -> Result<PhyRate, SettingFault> {
     let has = |rate: &PhyRate| phy.has(*rate);
     PhyRate::from_rate(rate).filter(has).ok_or_else(|| {
         let (name, rates) = match phy {
             Phy::B => ("802.11b", "1, 2, 5.5 or 11"),
             Phy::G => ("802.11g", "1, 2, 5.5, 11, 6, 9, 12, 18, 24, 36, 48 or 54"),
         };
-        Fault::at(span, format!("{name} has no rate of {rate}: use {rates} Mb/s"))
+        SettingFault::at(span, format!("{name} has no rate of {rate}: use {rates} Mb/s"))
     })
 }
 
@@ -301,7 +301,7 @@ fn medium(
     link: &Link,
     phy: Phy,
     (stations, modes): (&[&Station], &[Phy]),
-) -> Result<RadioConfig, Fault> {
+) -> Result<RadioConfig, SettingFault> {
     let radio = &link.radio;
     check_walls(radio)?;
     let places = stations.iter().enumerate().map(|(place, station)| {
@@ -339,22 +339,22 @@ fn medium(
 
 /// The delay spread, if the paths fade and it is one of echoes that the guard interval of OFDM
 /// takes in.
-fn delay_spread(radio: &Radio) -> Result<Option<Duration>, Fault> {
+fn delay_spread(radio: &Radio) -> Result<Option<Duration>, SettingFault> {
     let Some(said) = &radio.delay_spread else { return Ok(None) };
     if radio.fading.value().is_none_or(|word| word.0 == Fading::None) {
         let message = "a delay-spread says how late echoes come: add a fading, rayleigh or rician";
-        return Err(Fault::at(said.span(), message));
+        return Err(SettingFault::at(said.span(), message));
     }
     Ok(Some(*said.get_ref()).filter(|spread| *spread > Duration::ZERO))
 }
 
 /// Refuses numbers that no wall has.
-fn check_walls(radio: &Radio) -> Result<(), Fault> {
+fn check_walls(radio: &Radio) -> Result<(), SettingFault> {
     let Some(walls) = &radio.walls else { return Ok(()) };
     let bad = walls.get_ref().iter().find(|wall| wall[4] < 0.0);
     bad.map_or(Ok(()), |wall| {
         let form = "a wall is [x, y, x, y, loss] with a loss of 0 dB or more";
-        Err(Fault::at(walls.span(), format!("{form}: {wall:?}")))
+        Err(SettingFault::at(walls.span(), format!("{form}: {wall:?}")))
     })
 }
 
@@ -369,13 +369,13 @@ fn track(
     own: &StationRadio,
     radio: &Radio,
     station: &Station,
-) -> Result<Track, Fault> {
+) -> Result<Track, SettingFault> {
     let walked = |points: Vec<(f64, Position)>| {
         let begins = points.first().is_some_and(|(t, _)| *t >= 0.0);
         let at = |(t, place)| (Instant::START + Duration::from_secs_f64(t), place);
         let walk = Track::walk(points.into_iter().map(at).collect()).filter(|_| begins);
         let message = "the points of a walk must be in the order of time, from 0 s on";
-        walk.ok_or_else(|| Fault::at(station.name.span(), message))
+        walk.ok_or_else(|| SettingFault::at(station.name.span(), message))
     };
     if let Some(walk) = own.walk.value().filter(|walk| !walk.is_empty()) {
         return walked(walk.iter().map(|&[t, x, y]| (t, Position::new(x, y))).collect());

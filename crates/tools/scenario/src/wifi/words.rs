@@ -3,13 +3,11 @@
 use core::fmt;
 use core::str::FromStr;
 
-use windfall_base::{ParseUnitError, Preamble};
-use windfall_channel::radio::{CarrierSense, Errors, Fading, PathLoss};
-use windfall_mac::wifi::rate_control::FIXED;
-use windfall_mac::wifi::{Backoff, EifsPolicy, Protection, RateControlKind};
+use windfall_base::ParseUnitError;
+use windfall_channel::radio::{Fading, PathLoss};
+use windfall_mac::wifi::Protection;
+use windfall_settings::{Choice, by_text};
 use windfall_wire_link::ieee80211::Phy;
-
-use crate::value::{Choice, by_text};
 
 /// The length of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,60 +44,6 @@ impl Choice for ProtectionWord {
         ("cts-to-self", Self(Some(Protection::CtsToSelf)), "A CTS of the sender to itself"),
         ("rts-cts", Self(Some(Protection::RtsCts)), "RTS and CTS"),
         ("none", Self(None), "None"),
-    ];
-}
-
-impl Choice for Preamble {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("long", Self::Long, "192 µs with the header"),
-        ("short", Self::Short, "96 µs with the header"),
-    ];
-}
-
-impl Choice for RateControlKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &{
-        let mut choices = [("", FIXED, ""); Self::ALL.len()];
-        let mut row = 0;
-        while row < choices.len() {
-            let kind = Self::ALL[row];
-            choices[row] = (kind.name, kind, kind.help);
-            row += 1;
-        }
-        choices
-    };
-}
-
-impl Choice for Backoff {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("binary", Self::Binary, "Doubled, as the standard says"),
-        ("mild", Self::Mild, "Half as much again, as MACAW says"),
-        ("constant", Self::Constant, "Constant"),
-    ];
-}
-
-impl Choice for EifsPolicy {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("always", Self::Always, "After every reception that fails"),
-        (
-            "readable-header",
-            Self::ReadableHeader,
-            "After receptions whose PHY header was read, as the standard says",
-        ),
-        ("never", Self::Never, "Never"),
-    ];
-}
-
-impl Choice for CarrierSense {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("follow", Self::Follow, "A detected preamble, until its frame ends"),
-        ("energy", Self::Energy, "A frame that can be read; others by their energy alone"),
-    ];
-}
-
-impl Choice for Errors {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("events", Self::Pattern, "Error events measured on the chains bit by bit"),
-        ("formula", Self::Formula, "Formulas for whole frames, as ns-3 has them"),
     ];
 }
 

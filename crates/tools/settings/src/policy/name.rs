@@ -57,6 +57,10 @@ impl FromStr for PolicyName {
     }
 }
 
+crate::by_text! {
+    PolicyName: "policy",
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

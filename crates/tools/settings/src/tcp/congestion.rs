@@ -1,18 +1,8 @@
-//! The words and the sources of the congestion controls, from the list of the algorithms.
+//! The sources of the congestion controls, from the list of the algorithms.
 
 use std::sync::LazyLock;
 
 use windfall_tcp::CongestionControl;
-
-/// Returns the names of all algorithms, as an error message lists them.
-pub(super) fn words() -> &'static str {
-    static WORDS: LazyLock<String> = LazyLock::new(|| {
-        let names: Vec<_> = CongestionControl::BUILT_IN.iter().map(|it| it.name()).collect();
-        let (last, others) = names.split_last().expect("there are algorithms");
-        format!("{} or {last}", others.join(", "))
-    });
-    &WORDS
-}
 
 /// Returns the documents that describe them; an RFC right after another is its number alone.
 pub(super) fn sources() -> &'static str {

@@ -125,7 +125,7 @@ proptest! {
         ];
         let applied = read(&pairs.join(if lines { "\n" } else { ", " }));
         let said: Vec<_> =
-            applied.tcp().iter().map(|it| format!("{}={}", it.setting, it.value)).collect();
+            applied.tcp().iter().map(|it| format!("{}={}", it.setting.name, it.value)).collect();
         prop_assert_eq!(said, pairs);
     }
 }

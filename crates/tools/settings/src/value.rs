@@ -14,14 +14,17 @@ use windfall_channel::{
     Reorder, Slotting, Surroundings,
 };
 use windfall_link::{Arq, RepairConfig};
-use windfall_settings::policy::PolicyName;
 
-use windfall_settings::tcp::TcpSettings;
-
-use crate::document::{self, FormError, Node};
-use crate::queue::Queue;
+use crate::document::{self, DocumentNode, FormError, abbreviated, from_text};
 use crate::units;
-use crate::values::{Prefix, SWITCH, Sysctl, Sysctls, Target, abbreviated, from_text};
+
+/// The words of a switch in text; as a key of a scenario it is a boolean of TOML.
+const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+/// Returns the value of a switch in text.
+pub(crate) fn switch_of(text: &str) -> Option<bool> {
+    SWITCH.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
+}
 
 /// A type of values that settings can have.
 pub trait Value: Clone + PartialEq + 'static {
@@ -63,7 +66,7 @@ pub trait Value: Clone + PartialEq + 'static {
     /// # Errors
     /// If it has another form, or is no such value.
     #[doc(hidden)]
-    fn read(node: &Node<'_>) -> Result<Self, FormError>;
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError>;
 
     /// Writes the form that the value has in a scenario file.
     ///
@@ -72,14 +75,53 @@ pub trait Value: Clone + PartialEq + 'static {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
+/// Access to the value of a setting, wherever in a file it stands.
+pub trait Get {
+    /// The type of the value.
+    type Value;
+
+    /// Returns the value, if it is set.
+    fn value(&self) -> Option<Self::Value>;
+}
+
+impl<T: Clone> Get for Option<Spanned<T>> {
+    type Value = T;
+
+    fn value(&self) -> Option<T> {
+        self.as_ref().map(|value| value.get_ref().clone())
+    }
+}
+
+/// Returns a value of those that may be taken away, if it is set and not taken away.
+pub fn value_if_set<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<T> {
+    value.value().flatten()
+}
+
+/// Returns the same with its place in the file.
+pub fn placed<T: Clone>(value: &Option<Spanned<Option<T>>>) -> Option<Spanned<T>> {
+    let value = value.as_ref()?;
+    Some(Spanned::new(value.span(), value.get_ref().clone()?))
+}
+
 /// A choice among words: for each its value and its meaning.
 pub trait Choice: Copy + PartialEq + 'static {
     /// The words, in the order of the reference.
     const CHOICES: &'static [(&'static str, Self, &'static str)];
 }
 
+/// Lists words of which one is to be written: `a, b or c`.
+pub(crate) fn alternatives(words: impl Iterator<Item = &'static str>) -> String {
+    let words: Vec<_> = words.collect();
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// A value of a key that cannot be left out, which stands in an object until the key is read.
-pub(crate) trait Placeholder {
+#[doc(hidden)]
+pub trait Placeholder {
     /// Returns the value.
     fn blank() -> Self;
 }
@@ -114,13 +156,9 @@ impl Placeholder for IpAddr {
     }
 }
 
-impl Placeholder for Prefix {
-    fn blank() -> Self {
-        Self { address: IpAddr::blank(), length: 0 }
-    }
-}
-
 /// The text of a [`Value`] that the type has itself.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! own_text {
     () => {
         fn parse(text: &str) -> Result<Self, String> {
@@ -133,12 +171,11 @@ macro_rules! own_text {
         }
     };
 }
-pub(crate) use own_text;
 
 /// The form in files of a [`Value`] that serde gives the type.
 macro_rules! own_form {
     () => {
-        fn read(node: &Node<'_>) -> Result<Self, FormError> {
+        fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
             document::by_serde(node)
         }
 
@@ -149,6 +186,7 @@ macro_rules! own_form {
 }
 
 /// Implements [`Value`] for types that have a text form.
+#[macro_export]
 macro_rules! by_text {
     ($($type:ty: $kind:literal $([$units:path])?),* $(,)?) => {$(
         impl $crate::value::Value for $type {
@@ -158,21 +196,20 @@ macro_rules! by_text {
                 $units(text)
             })?
 
-            $crate::value::own_text!();
+            $crate::own_text!();
 
             fn read(
-                node: &$crate::document::Node<'_>,
+                node: &$crate::document::DocumentNode<'_>,
             ) -> Result<Self, $crate::document::FormError> {
-                $crate::values::from_text(node)
+                $crate::document::from_text(node)
             }
 
-            fn write<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+            fn write<S: $crate::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
             }
         }
     )*};
 }
-pub(crate) use by_text;
 
 /// Implements [`Value`] for types that have a text form, and a form in files of their own.
 macro_rules! by_serde {
@@ -209,15 +246,10 @@ by_text! {
     LineRate: "rate",
     LossPattern: "pattern",
     OnOff: "interruption" [units::of_interruption],
-    PolicyName: "policy",
-    Prefix: "network",
-    Queue: "queue",
     Reorder: "reordering",
     Slotting: "slot" [units::of_slots],
     RepairConfig: "code",
-    Target: "station or address",
     Surroundings: "place",
-    TcpSettings: "TCP settings",
     BurstWindow: "window",
 }
 
@@ -256,9 +288,8 @@ impl Value for bool {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let found = SWITCH.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-        // The words of a scenario file.
-        found.or_else(|| text.parse().ok()).ok_or_else(|| "use on or off".to_owned())
+        // The words of a scenario file serve too.
+        switch_of(text).or_else(|| text.parse().ok()).ok_or_else(|| "use on or off".to_owned())
     }
 
     fn text(&self) -> String {
@@ -279,12 +310,7 @@ impl<T: Choice> Value for T {
     fn parse(text: &str) -> Result<Self, String> {
         let found = T::CHOICES.iter().find(|(word, ..)| *word == text.trim());
         found.map(|(_, value, _)| *value).ok_or_else(|| {
-            let words: Vec<_> = T::CHOICES.iter().map(|(word, ..)| *word).collect();
-            match words.split_last() {
-                Some((last, [])) => format!("use {last}"),
-                Some((last, others)) => format!("use {} or {last}", others.join(", ")),
-                None => String::new(),
-            }
+            format!("use {}", alternatives(T::CHOICES.iter().map(|(word, ..)| *word)))
         })
     }
 
@@ -293,7 +319,7 @@ impl<T: Choice> Value for T {
         found.map_or("", |(word, ..)| word).to_owned()
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         let DeValue::String(text) = node.get_ref() else {
             return Err(document::unlike(node, "text in quotes"));
         };
@@ -316,7 +342,7 @@ impl Value for Seed {
 
     own_text!();
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         from_text(node)
     }
 
@@ -325,22 +351,6 @@ impl Value for Seed {
             Ok(number) => serializer.serialize_i64(number),
             Err(_) => serializer.collect_str(self),
         }
-    }
-}
-
-/// Kernel parameters: a list in a file, lines on the command line.
-impl Value for Sysctls {
-    const KIND: &'static str = "kernel parameter and value";
-
-    own_text!();
-
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
-        let values = document::list(node)?;
-        values.iter().map(from_text::<Sysctl>).collect::<Result<_, _>>().map(Self)
-    }
-
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
     }
 }
 
@@ -356,8 +366,9 @@ impl<T: Value> Value for Vec<T> {
         self.iter().map(T::text).collect::<Vec<_>>().join(",")
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
-        let read = |value: &Node<'_>| T::read(value).map_err(|error| error.or_at(value.span()));
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
+        let read =
+            |value: &DocumentNode<'_>| T::read(value).map_err(|error| error.or_at(value.span()));
         document::list(node)?.iter().map(read).collect()
     }
 
@@ -386,7 +397,7 @@ impl<T: Value> Value for Option<T> {
         self.is_none()
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         match node.get_ref() {
             DeValue::String(text) if text.trim() == "none" => Ok(None),
             _ => T::read(node).map(Some),
@@ -414,7 +425,7 @@ impl<T: Value> Value for Spanned<T> {
         self.get_ref().text()
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         T::read(node).map(|value| Self::new(node.span(), value))
     }
 
@@ -447,7 +458,7 @@ impl<const N: usize> Value for [f64; N] {
         self.each_ref().map(ToString::to_string).join(" ")
     }
 
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         let numbers: Vec<f64> = document::by_serde(node)?;
         if let Some(number) = numbers.iter().find(|number| !IN_LISTS.contains(number)) {
             let number = abbreviated(number.to_string());
@@ -476,7 +487,8 @@ impl<T: Value> Serialize for InFileRef<'_, T> {
 }
 
 /// Writes a key and its value, if there is one.
-pub(crate) fn write_value<T: Value, S: SerializeMap>(
+#[doc(hidden)]
+pub fn write_value<T: Value, S: SerializeMap>(
     map: &mut S,
     key: &'static str,
     value: Option<&Spanned<T>>,

@@ -3,10 +3,11 @@
 use serde::ser::SerializeMap;
 
 use super::{Setting, Settings};
-use crate::document::{FormError, Node};
+use crate::document::{DocumentNode, FormError};
 
 /// Settings of an object of type `T` whose rows are made from a list, such as that of error models.
-pub(crate) trait Listed<T: Settings> {
+#[doc(hidden)]
+pub trait Listed<T: Settings> {
     /// The rows of the settings, one for each entry of the list.
     const ROWS: &'static [Setting<T>];
 
@@ -16,16 +17,15 @@ pub(crate) trait Listed<T: Settings> {
     }
 
     /// Reads the value of a key; `None` if it is of another setting.
-    fn read(&mut self, key: &str, node: &Node<'_>) -> Option<Result<(), FormError>>;
+    fn read(&mut self, key: &str, node: &DocumentNode<'_>) -> Option<Result<(), FormError>>;
 
     /// Writes the keys that are set.
     fn write<S: SerializeMap>(&self, map: &mut S) -> Result<(), S::Error>;
 }
 
 /// Joins three tables of one object.
-pub(crate) const fn joined<T: Settings, const N: usize>(
-    parts: [&[Setting<T>]; 3],
-) -> [Setting<T>; N] {
+#[doc(hidden)]
+pub const fn joined<T: Settings, const N: usize>(parts: [&[Setting<T>]; 3]) -> [Setting<T>; N] {
     let mut rows = [parts[0][0]; N];
     let mut part = 0;
     let mut count = 0;

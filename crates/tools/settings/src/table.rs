@@ -6,19 +6,18 @@
 use core::fmt;
 
 use serde::ser::{SerializeMap, Serializer};
-use windfall_settings::policy::{POLICY_SUFFIX, PolicyName};
-
-use crate::document::{FormError, Node, list, unlike};
-use crate::error::Fault;
-use crate::value::Value;
-use crate::values::abbreviated;
 use toml::de::{DeTable, DeValue};
+
+use crate::document::{DocumentNode, FormError, abbreviated, list, unlike};
+use crate::fault::SettingFault;
+use crate::policy::{POLICY_SUFFIX, PolicyName};
+use crate::value::Value;
 
 mod field;
 mod list;
 
-pub(crate) use field::SettingField;
-pub(crate) use list::{Listed, joined};
+pub use field::SettingField;
+pub use list::{Listed, joined};
 
 /// An object that a table of settings describes.
 pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
@@ -37,7 +36,7 @@ pub trait Settings: Clone + fmt::Debug + PartialEq + Sized + 'static {
 
     /// Reads the value of a key.
     #[doc(hidden)]
-    fn read_key(&mut self, key: &str, node: &Node<'_>) -> Result<(), FormError>;
+    fn read_key(&mut self, key: &str, node: &DocumentNode<'_>) -> Result<(), FormError>;
 
     /// Writes the keys that are set.
     #[doc(hidden)]
@@ -93,8 +92,12 @@ pub trait RowMetadata: Copy + Send + Sync + 'static {
 
 impl RowMetadata for () {}
 
+/// The kinds of objects that have the setting.
+impl<K: Sync + 'static> RowMetadata for &'static [K] {}
+
 /// Finds the first value that is out of its range, or excludes another one that is set.
-pub(crate) fn check<T: Settings>(object: &T) -> Result<(), Fault> {
+#[doc(hidden)]
+pub fn check<T: Settings>(object: &T) -> Result<(), SettingFault> {
     T::TABLE.iter().try_for_each(|setting| setting.check(object))
 }
 
@@ -174,7 +177,7 @@ pub struct Requirement<T> {
 
 impl<T> Requirement<T> {
     /// The condition that `is_met` checks, and what to add.
-    pub(crate) const fn new(is_met: fn(&T) -> bool, by: &'static str) -> Self {
+    pub const fn new(is_met: fn(&T) -> bool, by: &'static str) -> Self {
         Self { is_met, by }
     }
 }
@@ -190,9 +193,9 @@ impl<T> Copy for Requirement<T> {}
 /// Ways to the value of a setting; the number is the index of the row.
 #[doc(hidden)]
 pub struct Accessors<T> {
-    pub(crate) field: fn(&T, usize) -> &dyn SettingField,
-    pub(crate) field_mut: fn(&mut T, usize) -> &mut dyn SettingField,
-    pub(crate) copy: fn(&mut T, &T, usize),
+    pub field: fn(&T, usize) -> &dyn SettingField,
+    pub field_mut: fn(&mut T, usize) -> &mut dyn SettingField,
+    pub copy: fn(&mut T, &T, usize),
 }
 
 impl<T> Clone for Accessors<T> {
@@ -207,8 +210,8 @@ impl<T> Copy for Accessors<T> {}
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct SettingRange {
-    pub(crate) ends: fn() -> [String; 2],
-    pub(crate) hold: fn(&str) -> bool,
+    pub ends: fn() -> [String; 2],
+    pub hold: fn(&str) -> bool,
 }
 
 /// The advice where the name of a file is empty.
@@ -216,7 +219,7 @@ const NAME_A_FILE: &str = "name a file";
 
 impl<T: Settings> Setting<T> {
     /// A row for a field of this type that has no texts yet.
-    pub(crate) const fn of_field<V: Value>(
+    pub const fn of_field<V: Value>(
         name: &'static str,
         doc: &'static str,
         accessors: Accessors<T>,
@@ -253,12 +256,12 @@ impl<T: Settings> Setting<T> {
     }
 
     /// Returns the field of the setting.
-    pub(crate) fn field<'a>(&self, object: &'a T) -> &'a dyn SettingField {
+    pub fn field<'a>(&self, object: &'a T) -> &'a dyn SettingField {
         (self.accessors.field)(object, self.index)
     }
 
     /// Returns the field of the setting, to change it.
-    pub(crate) fn field_mut<'a>(&self, object: &'a mut T) -> &'a mut dyn SettingField {
+    pub fn field_mut<'a>(&self, object: &'a mut T) -> &'a mut dyn SettingField {
         (self.accessors.field_mut)(object, self.index)
     }
 
@@ -366,7 +369,7 @@ impl<T: Settings> Setting<T> {
     }
 
     /// Returns the value to write in a file, in words, where the type alone does not say it.
-    pub(crate) fn in_file(&self) -> Option<String> {
+    pub fn in_file(&self) -> Option<String> {
         match self.range() {
             _ if self.is_switch() => Some("true or false".to_owned()),
             Some(range) => Some(format!("a {} from {range}", self.kind)),
@@ -374,37 +377,37 @@ impl<T: Settings> Setting<T> {
         }
     }
 
-    fn check(&self, object: &T) -> Result<(), Fault> {
+    fn check(&self, object: &T) -> Result<(), SettingFault> {
         let field = self.field(object);
         let (Some(text), Some(span)) = (field.text(), field.span()) else { return Ok(()) };
         let name = self.name;
         if self.is_file && text.is_empty() {
-            return Err(Fault::at(span, format!("{name} is empty: {NAME_A_FILE}")));
+            return Err(SettingFault::at(span, format!("{name} is empty: {NAME_A_FILE}")));
         }
         if self.limits.as_ref().is_some_and(|limits| !(limits.hold)(&text)) {
             let text = abbreviated(text);
             let message = format!("{name} of {text} is out of range: {}", self.advice());
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
         let is_there = |it: &&Self| it.is_set(object) && !it.field(object).is_taken_away();
         if let Some(other) = self.excluded().find(is_there).filter(|_| !field.is_taken_away()) {
             let message = format!("{name} and {} exclude each other: remove one", other.name);
-            return Err(Fault::at(span, message));
+            return Err(SettingFault::at(span, message));
         }
         match self.lacking(object).filter(|_| text != "off" && self.needs_or.is_empty()) {
-            Some(other) => Err(Fault::at(span, self.idle_without(other, ""))),
+            Some(other) => Err(SettingFault::at(span, self.idle_without(other, ""))),
             None => Ok(()),
         }
     }
 
     /// Returns the setting that this one needs, if `object` has it not.
-    pub(crate) fn lacking(&self, object: &T) -> Option<&'static Self> {
+    pub fn lacking(&self, object: &T) -> Option<&'static Self> {
         let has = |other: &Self| other.text(object).is_some_and(|text| text != "off");
         self.needed().filter(|other| !has(other))
     }
 
     /// Says that this setting changes nothing without `needed`, with `or` for what serves as well.
-    pub(crate) fn idle_without(&self, needed: &Self, or: &str) -> String {
+    pub fn idle_without(&self, needed: &Self, or: &str) -> String {
         let (name, needed, key) = (self.name, needed.name, needed.as_key());
         format!("{name} changes nothing without {needed}: add {key}{or}")
     }
@@ -417,14 +420,15 @@ impl<T: Settings> fmt::Debug for Setting<T> {
 }
 
 /// Reads an object from the text of a file.
-pub(crate) fn parse<T: Settings>(text: &str) -> Result<T, FormError> {
+#[doc(hidden)]
+pub fn parse<T: Settings>(text: &str) -> Result<T, FormError> {
     let root = DeTable::parse(text)?;
     let span = root.span();
-    object(&Node::new(span, DeValue::Table(root.into_inner())))
+    object(&DocumentNode::new(span, DeValue::Table(root.into_inner())))
 }
 
 /// Reads an object from a table of a scenario file.
-fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
+fn object<T: Settings>(node: &DocumentNode<'_>) -> Result<T, FormError> {
     let DeValue::Table(table) = node.get_ref() else { return Err(unlike(node, "a table")) };
     let mut keys = Vec::new();
     let required = T::add_keys(&mut keys);
@@ -446,31 +450,33 @@ fn object<T: Settings>(node: &Node<'_>) -> Result<T, FormError> {
 }
 
 /// The object that stands below a key which is no setting, or several.
-pub(crate) trait SubTable: Sized {
+#[doc(hidden)]
+pub trait SubTable: Sized {
     /// Reads it, unless it has another form or something in it is no setting.
-    fn read(node: &Node<'_>) -> Result<Self, FormError>;
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError>;
 }
 
 impl<T: Settings> SubTable for T {
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         object(node)
     }
 }
 
 impl<T: Settings> SubTable for Option<T> {
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         object(node).map(Some)
     }
 }
 
 impl<T: Settings> SubTable for Vec<T> {
-    fn read(node: &Node<'_>) -> Result<Self, FormError> {
+    fn read(node: &DocumentNode<'_>) -> Result<Self, FormError> {
         list(node)?.iter().map(object).collect()
     }
 }
 
 /// Writes an object as a table of a scenario file.
-pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::Ok, S::Error> {
+#[doc(hidden)]
+pub fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     object.write_keys(&mut map)?;
     map.end()
@@ -482,6 +488,7 @@ pub(crate) fn write<T: Settings, S: Serializer>(object: &T, to: S) -> Result<S::
 /// properties are the fields of [`Setting`]. A line `listed field: Type,` among the rows stands for
 /// those of a list ([`Listed`]). Behind `required` stand keys that cannot be left out,
 /// behind `parts` tables and lists, and behind `inline` an object whose keys stand among these.
+#[macro_export]
 macro_rules! settings {
     (
         $(#[$meta:meta])*
@@ -513,35 +520,37 @@ macro_rules! settings {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         $visibility struct $name {
-            $($($(#[doc = $required_help])+ pub $required: toml::Spanned<$required_type>,)*)?
-            $($(#[doc = $help])+ pub $field: Option<toml::Spanned<$type>>,)*
+            $($($(#[doc = $required_help])+ pub $required: $crate::Spanned<$required_type>,)*)?
+            $($(#[doc = $help])+ pub $field: Option<$crate::Spanned<$type>>,)*
             $(
                 /// The settings of a list.
                 pub $listed: $listed_type,
-                $($(#[doc = $later_help])+ pub $later: Option<toml::Spanned<$later_type>>,)*
+                $($(#[doc = $later_help])+ pub $later: Option<$crate::Spanned<$later_type>>,)*
             )?
             $($(#[$inline_meta])* pub $inline: $inline_type,)?
             $($($(#[$part_meta])* pub $part: $part_type,)*)?
         }
 
-        impl $crate::settings::Settings for $name {
-            type RowMetadata = settings!(@or () $(, $metadata)?);
+        impl $crate::table::Settings for $name {
+            type RowMetadata = $crate::settings!(@or () $(, $metadata)?);
 
-            const TABLE: &'static [$crate::settings::Setting<Self>] = settings!(@table $name [$($(
-                $crate::settings::Setting {
+            const TABLE: &'static [$crate::table::Setting<Self>] =
+                $crate::settings!(@table $name [$($(
+                $crate::table::Setting {
                     is_required: true,
                     $($required_property: $required_value,)*
-                    ..settings!(@row $required_key $required: $required_type, $($required_help)+;)
+                    ..$crate::settings!(@row $required_key $required: $required_type,
+                        $($required_help)+;)
                 },
             )*)? $(
-                $crate::settings::Setting {
+                $crate::table::Setting {
                     $($property: $value,)*
-                    ..settings!(@row $key $field: $type, $($help)+; $($($limits)+)?)
+                    ..$crate::settings!(@row $key $field: $type, $($help)+; $($($limits)+)?)
                 },
             )*] $($listed_type [$(
-                $crate::settings::Setting {
+                $crate::table::Setting {
                     $($later_property: $later_value,)*
-                    ..settings!(@row $later_key $later: $later_type, $($later_help)+;
+                    ..$crate::settings!(@row $later_key $later: $later_type, $($later_help)+;
                         $($($later_limits)+)?)
                 },
             )*])?);
@@ -549,11 +558,11 @@ macro_rules! settings {
             fn unset() -> Self {
                 Self {
                     $($(
-                        $required: toml::Spanned::new(0..0, $crate::value::Placeholder::blank()),
+                        $required: $crate::Spanned::new(0..0, $crate::value::Placeholder::blank()),
                     )*)?
                     $($field: None,)*
                     $($listed: Default::default(), $($later: None,)*)?
-                    $($inline: $crate::settings::Settings::unset(),)?
+                    $($inline: $crate::table::Settings::unset(),)?
                     $($($part: Default::default(),)*)?
                 }
             }
@@ -564,11 +573,11 @@ macro_rules! settings {
                 let own: &[&str] = &[$($key),*];
                 keys.extend(own);
                 $(
-                    keys.extend(<$listed_type as $crate::settings::Listed<Self>>::names());
+                    keys.extend(<$listed_type as $crate::table::Listed<Self>>::names());
                     let later: &[&str] = &[$($later_key),*];
                     keys.extend(later);
                 )?
-                $(<$inline_type as $crate::settings::Settings>::add_keys(keys);)?
+                $(<$inline_type as $crate::table::Settings>::add_keys(keys);)?
                 let parts: &[&str] = &[$($($part_key),*)?];
                 keys.extend(parts);
                 required.len()
@@ -577,7 +586,7 @@ macro_rules! settings {
             fn read_key(
                 &mut self,
                 key: &str,
-                node: &$crate::document::Node<'_>,
+                node: &$crate::document::DocumentNode<'_>,
             ) -> Result<(), $crate::document::FormError> {
                 match key {
                     $($($required_key => self.$required = $crate::value::Value::read(node)?,)*)?
@@ -585,27 +594,30 @@ macro_rules! settings {
                     $($($later_key => {
                         self.$later = Some($crate::value::Value::read(node)?);
                     })*)?
-                    $($($part_key => self.$part = $crate::settings::SubTable::read(node)?,)*)?
+                    $($($part_key => self.$part = $crate::table::SubTable::read(node)?,)*)?
                     _ => {
                         $(
                             let list = &mut self.$listed;
                             if let Some(read) =
-                                $crate::settings::Listed::<Self>::read(list, key, node)
+                                $crate::table::Listed::<Self>::read(list, key, node)
                             {
                                 return read;
                             }
                         )?
-                        settings!(@inline self key node $($inline)?)
+                        $crate::settings!(@inline self key node $($inline)?)
                     }
                 }
                 Ok(())
             }
 
-            fn write_keys<S: serde::ser::SerializeMap>(&self, map: &mut S) -> Result<(), S::Error> {
+            fn write_keys<S: $crate::serde::ser::SerializeMap>(
+                &self,
+                map: &mut S,
+            ) -> Result<(), S::Error> {
                 $($($crate::value::write_value(map, $required_key, Some(&self.$required))?;)*)?
                 $($crate::value::write_value(map, $key, self.$field.as_ref())?;)*
                 $(
-                    $crate::settings::Listed::<Self>::write(&self.$listed, map)?;
+                    $crate::table::Listed::<Self>::write(&self.$listed, map)?;
                     $($crate::value::write_value(map, $later_key, self.$later.as_ref())?;)*
                 )?
                 $(self.$inline.write_keys(map)?;)?
@@ -616,42 +628,42 @@ macro_rules! settings {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                $crate::settings::write(self, to)
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                $crate::table::write(self, to)
             }
         }
 
-        settings!(@default $name $($($required)*)?);
+        $crate::settings!(@default $name $($($required)*)?);
     };
     (@table $name:ident [$($row:expr,)*]) => { &[$($row),*] };
     (@table $name:ident [$($row:expr,)*] $listed:ty [$($later:expr,)*]) => {{
-        const PARTS: [&[$crate::settings::Setting<$name>]; 3] = [
+        const PARTS: [&[$crate::table::Setting<$name>]; 3] = [
             &[$($row),*],
-            <$listed as $crate::settings::Listed<$name>>::ROWS,
+            <$listed as $crate::table::Listed<$name>>::ROWS,
             &[$($later),*],
         ];
         const COUNT: usize = PARTS[0].len() + PARTS[1].len() + PARTS[2].len();
-        const ROWS: [$crate::settings::Setting<$name>; COUNT] = $crate::settings::joined(PARTS);
+        const ROWS: [$crate::table::Setting<$name>; COUNT] = $crate::table::joined(PARTS);
         &ROWS
     }};
     (@row $key:literal $field:ident : $type:ty, $($help:literal)+; $($limits:tt)*) => {
-        $crate::settings::Setting::of_field::<$type>(
+        $crate::table::Setting::of_field::<$type>(
             $key,
             concat!($($help),+),
-            $crate::settings::Accessors {
+            $crate::table::Accessors {
                 field: |object, _| &object.$field,
                 field_mut: |object, _| &mut object.$field,
                 copy: |to, from, _| to.$field.clone_from(&from.$field),
             },
-            settings!(@limits $type; $($limits)*),
+            $crate::settings!(@limits $type; $($limits)*),
         )
     };
     (@or $default:ty) => { $default };
     (@or $default:ty, $type:ty) => { $type };
     (@limits $type:ty;) => { None };
     (@limits $type:ty; $limits:expr) => {
-        Some($crate::settings::SettingRange {
+        Some($crate::table::SettingRange {
             ends: || {
                 use $crate::value::Value as _;
                 let limits: core::ops::RangeInclusive<$type> = $limits;
@@ -668,18 +680,17 @@ macro_rules! settings {
         let _ = ($key, $node);
     }};
     (@inline $self:ident $key:ident $node:ident $inline:ident) => {
-        $crate::settings::Settings::read_key(&mut $self.$inline, $key, $node)?
+        $crate::table::Settings::read_key(&mut $self.$inline, $key, $node)?
     };
     (@default $name:ident $($required:ident)+) => {};
     (@default $name:ident) => {
         impl Default for $name {
             fn default() -> Self {
-                $crate::settings::Settings::unset()
+                $crate::table::Settings::unset()
             }
         }
     };
 }
-pub(crate) use settings;
 
 #[cfg(test)]
 mod tests;
