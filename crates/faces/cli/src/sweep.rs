@@ -20,7 +20,8 @@ use crate::{VERSION, progress};
 
 /// Run a scenario over the values of some of its keys and over seeds: means and intervals
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed, 2 could not run.")]
+#[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed or a \
+                        --chart has no measure, 2 could not run.")]
 pub(crate) struct Args {
     /// The scenario file, - for the standard input
     scenario: PathBuf,
@@ -94,7 +95,8 @@ pub(crate) fn run(args: &Args) -> Result {
         tell(format_args!("{} of {} runs kept: repeat to go on", result.finished(), runs.len()));
         return Ok(Completion::Program(128 + signal as u8));
     }
-    Ok(if failures.is_empty() { Completion::Success } else { Completion::Negative })
+    let is_good = failures.is_empty() && result.unmatched(&args.charts).is_empty();
+    Ok(if is_good { Completion::Success } else { Completion::Negative })
 }
 
 /// Writes the files, and prints the means of what the charts show.

@@ -11,6 +11,9 @@ pub enum PictureError {
     /// It is broken, or needs an unsupported feature of its format.
     #[error("the picture cannot be decoded: {}", reason(.0))]
     Picture(#[from] image::ImageError),
+    /// A sample in text above the greatest that the header names.
+    #[error("the picture is broken: a sample of {0} lies above {1}, the greatest of its header")]
+    Sample(u64, u64),
     /// A JPEG that ends before its picture does.
     #[error("the JPEG is cut off: it ends after {0} bytes, in the middle of the picture")]
     Cut(usize),

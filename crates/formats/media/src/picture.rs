@@ -11,6 +11,7 @@ use windfall_base::MemoryBudget;
 
 use crate::error::PictureError;
 use crate::jpeg_file::{self, Viewing};
+use crate::structure::oversized_sample;
 
 /// The maximum width and height in pixels.
 const LONGEST: u32 = 16_384;
@@ -108,6 +109,9 @@ impl Picture {
         }
         let kept = rgb_len(width, height);
         budget.check(kept * DECODING)?;
+        if let Some((sample, most)) = oversized_sample(bytes) {
+            return Err(PictureError::Sample(sample, most));
+        }
         if is_jpeg && is_whole && jpeg_file::lacks_blocks(bytes) {
             return Err(PictureError::Cut(bytes.len()));
         }

@@ -12,6 +12,8 @@ mod mp4;
 mod npy;
 mod ogg;
 mod pnm;
+
+pub(crate) use pnm::oversized_sample;
 mod ranges;
 mod text;
 mod wav;

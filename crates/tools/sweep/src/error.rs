@@ -56,6 +56,14 @@ pub enum SweepError {
         /// The most that there may be.
         most: usize,
     },
+    /// Seeds beyond the greatest one.
+    #[error("{seeds} seeds from {first} on go beyond {}: take a smaller --seed", u64::MAX)]
+    Seeds {
+        /// The number of seeds.
+        seeds: usize,
+        /// The first of them.
+        first: u64,
+    },
     /// A combination of values that makes no scenario.
     #[error("with {values}: {error}")]
     Point {

@@ -55,7 +55,7 @@ impl Grid {
     ///
     /// # Errors
     /// If a key stands twice or has no effect beside a later one, a combination makes no scenario,
-    /// or the runs are too many.
+    /// the runs are too many, or the seeds go beyond the greatest.
     pub fn new(
         scenario: &Scenario,
         variations: Vec<Variation>,
@@ -84,11 +84,9 @@ impl Grid {
         let points = points.collect::<Result<_, _>>()?;
         check_effects(scenario, &variations)?;
         let first = scenario.seed().0;
-        Ok(Self {
-            points,
-            seeds: (0..seeds as u64).map(|number| Seed(first.wrapping_add(number))).collect(),
-            variations,
-        })
+        let numbers = (0..seeds as u64).map(|number| first.checked_add(number).map(Seed));
+        let numbers: Option<Vec<_>> = numbers.collect();
+        Ok(Self { points, seeds: numbers.ok_or(SweepError::Seeds { seeds, first })?, variations })
     }
 
     /// Returns the runs, point by point, each with its seeds in order, if every point can be built.

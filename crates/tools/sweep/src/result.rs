@@ -282,7 +282,7 @@ impl<'a> SweepResult<'a> {
     }
 
     /// Says which patterns show nothing, and why nothing is shown without any; `known` is the file
-    /// with all measures. No error: what is counted only where it happens may not have happened.
+    /// with all measures. What is counted only where it happens may not have happened.
     #[must_use]
     pub fn remarks(&self, patterns: &[String], known: &Path) -> Vec<String> {
         let names = self.names();

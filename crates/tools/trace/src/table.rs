@@ -152,7 +152,13 @@ pub struct MeasuredChanges {
 /// A row that counts: its time in nanoseconds, and its values.
 struct Row {
     at: i128,
-    values: Vec<Option<String>>,
+    values: Vec<Option<Value>>,
+}
+
+/// A value with its unit, and the line that it stands in.
+struct Value {
+    line: u64,
+    text: String,
 }
 
 impl TableChanges {
@@ -166,6 +172,19 @@ impl TableChanges {
     /// If a column is missing, a cell holds no number, a time lies far before the one above, or
     /// nothing is left.
     pub fn read(&self, table: &[u8]) -> Result<MeasuredChanges, MeasurementError> {
+        self.read_checked(table, &mut |_| Ok(()))
+    }
+
+    /// Reads a table as [`read`](Self::read), whose changes `check` may refuse: it gets each
+    /// setting with its value, `rate 1Mbps`, and says what is wrong.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and if a change is refused.
+    pub fn read_checked(
+        &self,
+        table: &[u8],
+        check: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<MeasuredChanges, MeasurementError> {
         let text = core::str::from_utf8(table).map_err(|_| MeasurementError::NotText)?;
         let text = &unified(text.trim_start_matches('\u{feff}'));
         if text.contains('\0') {
@@ -190,9 +209,11 @@ impl TableChanges {
             for ((assignment, value), last) in
                 self.assignments.iter().zip(&row.values).zip(&mut last)
             {
-                if let Some(value) = value.as_ref().filter(|value| *value != last) {
-                    clauses.push(format!("{} {value}", assignment.setting));
-                    last.clone_from(value);
+                if let Some(value) = value.as_ref().filter(|value| value.text != *last) {
+                    let clause = format!("{} {}", assignment.setting, value.text);
+                    check(&clause).map_err(|why| MeasurementError::Line(value.line, why))?;
+                    clauses.push(clause);
+                    last.clone_from(&value.text);
                 }
             }
             if !clauses.is_empty() {
@@ -333,9 +354,9 @@ impl Column {
         line: u64,
         cell: &str,
         layout: &Layout,
-    ) -> Result<Option<String>, MeasurementError> {
+    ) -> Result<Option<Value>, MeasurementError> {
         let number = self.number(line, cell, layout)?;
-        Ok(number.map(|number| format!("{number}{}", self.unit)))
+        Ok(number.map(|number| Value { line, text: format!("{number}{}", self.unit) }))
     }
 
     /// Returns the time of a cell, if there is one: a number, or a time of the calendar.

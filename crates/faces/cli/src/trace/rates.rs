@@ -85,7 +85,12 @@ impl Changes {
             assignments: args.settings.clone(),
             filters: args.filters.clone(),
         };
-        let changes = table.read(bytes).map_err(|error| at(error.to_string()))?;
+        let mut check = |change: &str| {
+            let parsed = format!("0s: {change}").parse::<Change>();
+            parsed.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let changes = table.read_checked(bytes, &mut check);
+        let changes = changes.map_err(|error| at(error.to_string()))?;
         for note in &changes.notes {
             tell(format_args!("{}: {note}", args.table.display()));
         }

@@ -82,20 +82,20 @@ fn more_seeds_run_only_what_is_missing() {
 fn without_variations_every_measure_has_a_row_and_a_chart_of_nothing_is_named() {
     let folder = Folder::new("sweep-alone-or-nothing");
     folder.write("a.toml", SCENARIO);
-    let sweep = |line: &str| {
+    let sweep = |line: &str, code: i32| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let output = folder.windfall(&words).output().expect("the program");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
         (text(&output.stdout), text(&output.stderr))
     };
-    let (table, _) = sweep("sweep a.toml --seeds 2 --out out");
+    let (table, _) = sweep("sweep a.toml --seeds 2 --out out", 0);
     assert!(table.starts_with("measure"), "{table}");
     assert!(table.lines().filter(|line| line.starts_with("applications.")).count() > 2, "{table}");
-    let (_, said) = sweep("sweep a.toml --seeds 2 --out out --chart *.dilevered");
+    let (_, said) = sweep("sweep a.toml --seeds 2 --out out --chart *.dilevered", 1);
     assert!(said.contains("--chart *.dilevered: no run has such a measure"), "{said}");
     let silent = SCENARIO.split_once("[[app]]").expect("an application").0;
     folder.write("silent.toml", silent);
-    let (_, said) = sweep("sweep silent.toml --seeds 1 --out out");
+    let (_, said) = sweep("sweep silent.toml --seeds 1 --out out", 0);
     let expected = "no application measures anything, so nothing is shown: add [[app]], or choose";
     assert!(said.contains(expected), "{said}");
 }

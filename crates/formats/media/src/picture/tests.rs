@@ -49,6 +49,19 @@ fn other_formats_are_rejected() {
 }
 
 #[test]
+fn a_sample_in_text_above_the_greatest_is_refused() {
+    for (picture, said) in [
+        ("P3\n1 1\n100\n100 101 7", "a sample of 101 lies above 100"),
+        ("P2 2 1 255 255\t999", "a sample of 999 lies above 255"),
+    ] {
+        let error = Picture::read(picture.as_bytes()).expect_err(picture).to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    // What follows the picture is none of its samples.
+    Picture::read(b"P3\n1 1\n100\n100 0 100 101").expect("a picture");
+}
+
+#[test]
 fn decoding_takes_bounded_memory() {
     // A header of a few bytes announces 800 MB.
     let huge = b"P6 16384 16384 255\n";

@@ -36,6 +36,23 @@ pub(super) fn is_pnm(bytes: &[u8]) -> bool {
     header(bytes).is_some()
 }
 
+/// Returns the first sample of a picture in text that is above the greatest of its header, and that
+/// one.
+pub(crate) fn oversized_sample(bytes: &[u8]) -> Option<(u64, u64)> {
+    let (length, numbers) = numbers(bytes)?;
+    let [width, height, most] = numbers[..] else { return None };
+    let of_pixel = match bytes[1] {
+        b'2' => 1,
+        b'3' => 3,
+        _ => return None,
+    };
+    let count = width.saturating_mul(height).saturating_mul(of_pixel);
+    let words = bytes[length..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let samples = words.take(count).map_while(|word| core::str::from_utf8(word).ok()?.parse().ok());
+    let most = most as u64;
+    samples.into_iter().find(|sample| *sample > most).map(|sample| (sample, most))
+}
+
 /// The header of a picture.
 struct Header {
     length: usize,

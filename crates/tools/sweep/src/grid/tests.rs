@@ -72,6 +72,15 @@ fn what_makes_no_grid_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn seeds_beyond_the_greatest_are_refused() {
+    let mut scenario = scenario();
+    scenario.run.seed = Some(without_span(Seed(u64::MAX - 1)));
+    assert_eq!(Grid::new(&scenario, Vec::new(), 2).expect("they fit").seeds.len(), 2);
+    let error = Grid::new(&scenario, Vec::new(), 3).expect_err("one is too many").to_string();
+    assert!(error.starts_with("3 seeds from 18446744073709551614 on"), "{error}");
+}
+
+#[test]
 fn a_key_that_a_later_one_replaces_is_refused() {
     for (variations, hidden, by) in [
         (&["ber=1e-6", "link.ber=1e-5"][..], "ber", "link.ber"),

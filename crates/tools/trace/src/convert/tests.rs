@@ -263,6 +263,7 @@ fn what_wmediumd_would_refuse_is_named() {
     for (text, part) in [
         ("model : { type = \"prob\"; };".to_owned(), "the file has no ifaces.ids"),
         (format!("{known} links = ((0, 2, 3)); }};"), "is no link of 2 stations"),
+        (format!("{known} count = 3; }};"), "ifaces.count is 3, and ifaces.ids has 2"),
         (format!("{known} }}; model : {{ type = \"path_loss\"; }};"), "from positions"),
         (format!("{known} }}; model : {{ type = \"other\"; }};"), "is neither snr nor prob"),
         (

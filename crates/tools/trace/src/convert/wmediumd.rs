@@ -127,6 +127,13 @@ impl Medium {
         if stations.len() > MAX_STATIONS {
             return Err(whole(format!("more than {MAX_STATIONS} stations")));
         }
+        let count = Value::Number(stations.len() as f64);
+        if let Some(said) = file.get("ifaces.count").filter(|said| **said != count) {
+            let fix = "remove it, or list as many";
+            return Err(whole(format!(
+                "ifaces.count is {said}, and ifaces.ids has {count}: {fix}"
+            )));
+        }
         // As in wmediumd, links of ifaces are ratios, and a model counts only without them.
         let of_ifaces = file.get("ifaces.links");
         let kind = match file.get("model.type").filter(|_| of_ifaces.is_none()) {

@@ -66,6 +66,18 @@ proptest! {
     }
 }
 
+#[test]
+fn a_value_that_no_change_takes_is_refused_with_its_line() {
+    let table = "Timestamp,Operator,DL bitrate,RTT\n1,a,5,4\n2,a,-,\n3,a,-5,4\n3,a,,6\n";
+    let mut seen = Vec::new();
+    let error = changes(&[]).read_checked(table.as_bytes(), &mut |change| {
+        seen.push(change.to_owned());
+        if change.contains('-') { Err("it is below 0".to_owned()) } else { Ok(()) }
+    });
+    assert_eq!(error, Err(MeasurementError::Line(4, "it is below 0".to_owned())));
+    assert_eq!(seen, ["downlink rate 5kbps", "delay 2ms", "downlink rate -5kbps"]);
+}
+
 /// Returns the changes of a table for `--time t --set rate=dl:kbps`, or for other columns.
 fn of(table: &str, time: &str, setting: &str) -> Result<MeasuredChanges, MeasurementError> {
     let setting: Assignment = setting.parse().expect("an assignment");

@@ -135,7 +135,13 @@ impl TryFrom<RawBandwidth> for Bandwidth {
     fn try_from(raw: RawBandwidth) -> Result<Self, String> {
         let bps = match raw {
             RawBandwidth::Parts { gbps, bps } => gbps as f64 * 1e9 + f64::from(bps),
-            RawBandwidth::Mbps(mbps) => mbps * 1e6,
+            RawBandwidth::Mbps(mbps) => {
+                let bps = mbps * 1e6;
+                if !bps.is_finite() {
+                    return Err(format!("{mbps:?} Mb/s is no bandwidth: use 0 to 1000 Tbps"));
+                }
+                bps
+            }
             RawBandwidth::Text(text) => parse_bandwidth(&text).ok_or_else(|| {
                 format!("\"{text}\" is no bandwidth: write bps, kbps, Mbps, Gbps or Tbps")
             })?,
@@ -226,11 +232,16 @@ impl Normalized {
     fn expand(&self, steps: &mut Steps) -> Result<(), RateTraceError> {
         let mut noise = Noise::new(self.seed, self.std_dev);
         let mean = self.mean.map_or(12e6, |bw| bw.0);
-        let low = self.lower_bound;
-        let high = self.upper_bound;
+        let low = self.lower_bound.map_or(0.0, |bw| bw.0);
+        let high = self.upper_bound.map_or(f64::INFINITY, |bw| bw.0);
+        if low > high {
+            let fix = format!(
+                "netem-trace: the lower_bound, {low} bps, lies above the upper_bound, {high} bps"
+            );
+            return Err(RateTraceError::Whole(fix));
+        }
         in_steps(time(self.duration, 1000), time(self.step, 1), |span| {
-            let rate = (mean + noise.draw()).max(low.map_or(0.0, |bw| bw.0));
-            push(steps, rate.min(high.map_or(f64::INFINITY, |bw| bw.0)), span)
+            push(steps, (mean + noise.draw()).max(low).min(high), span)
         })
     }
 }
@@ -242,9 +253,11 @@ impl Sawtooth {
         let duty = self.duty_ratio.unwrap_or(0.5);
         let interval = time(self.interval, 1000).as_secs_f64();
         if bottom > top || !(0.0..=1.0).contains(&duty) || interval == 0.0 {
-            let fix = "netem-trace: a sawtooth needs bottom <= top, duty_ratio in 0..1 and an \
-                       interval above 0";
-            return Err(RateTraceError::Whole(fix.to_owned()));
+            let fix = format!(
+                "netem-trace: a sawtooth needs bottom <= top, duty_ratio in 0..1 and an interval \
+                 above 0: it has {bottom} bps, {top} bps, {duty} and {interval} s"
+            );
+            return Err(RateTraceError::Whole(fix));
         }
         let mut noise = Noise::new(self.seed, self.std_dev);
         let low = -self.lower_noise_bound.map_or(f64::INFINITY, |bw| bw.0);
@@ -296,7 +309,8 @@ fn in_steps(
     mut f: impl FnMut(Duration) -> Result<(), RateTraceError>,
 ) -> Result<(), RateTraceError> {
     if step.is_zero() {
-        return Err(RateTraceError::Whole("netem-trace: the step must be above 0".to_owned()));
+        let fix = "netem-trace: a step of 0s never ends: make it longer";
+        return Err(RateTraceError::Whole(fix.to_owned()));
     }
     let mut left = whole;
     while !left.is_zero() {

@@ -148,6 +148,13 @@ fn wrong_netem_traces_are_refused_with_the_place() {
         (r#"{"RepeatedBwPatternConfig":{"pattern":[],"count":3}}"#, "no step that lasts"),
         (r#"{"StaticBwConfig":{"rate":1}}"#, "unknown field `rate`"),
         ("[StaticBwConfig]\nbw = -1\n", "line 2"),
+        (r#"{"StaticBwConfig":{"bw":1e308}}"#, "1e308 Mb/s is no bandwidth"),
+        (
+            r#"{"NormalizedBwConfig":{"lower_bound":"9Mbps","upper_bound":"2Mbps"}}"#,
+            "the lower_bound, 9000000 bps, lies above the upper_bound, 2000000 bps",
+        ),
+        (r#"{"NormalizedBwConfig":{"step":"0ms"}}"#, "a step of 0s"),
+        (r#"{"SawtoothBwConfig":{"duty_ratio":1.5}}"#, "12000000 bps, 1.5 and 1 s"),
         (forever, "outermost"),
         (endless, "steps"),
         ("hello", "not a rate trace"),
