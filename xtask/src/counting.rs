@@ -20,7 +20,7 @@ struct Count {
 impl Count {
     /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`; says whether it is
     /// one.
-    fn take(&mut self, line: &str) -> bool {
+    fn read(&mut self, line: &str) -> bool {
         let Some(result) = line.trim_start().strip_prefix("test result: ") else { return false };
         for part in result.split([';', '.']) {
             let mut words = part.split_whitespace();
@@ -39,7 +39,7 @@ impl Count {
     /// Prints a line of the output, and adds it.
     fn print(&mut self, line: &str) {
         println!("{line}");
-        self.take(line);
+        self.read(line);
     }
 
     /// Returns both counts together.
@@ -119,7 +119,7 @@ fn run_computing(root: &Path, list: &Path) -> Result<Count, String> {
         let mut hold = |line: &str| {
             waiting.push_str(line);
             waiting.push('\n');
-            if count.take(line) {
+            if count.read(line) {
                 print!("{}", std::mem::take(&mut waiting));
             }
         };
@@ -177,10 +177,10 @@ mod tests {
     #[test]
     fn results_add_up() {
         let mut count = Count::default();
-        count.take("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out");
-        count.take("test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured");
-        count.take("test result_parser ... ok");
-        assert!(!count.take("9 passed; 9 failed"));
+        count.read("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 7 filtered out");
+        count.read("test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured");
+        count.read("test result_parser ... ok");
+        assert!(!count.read("9 passed; 9 failed"));
         assert_eq!(count, Count { passed: 5, failed: 4, skipped: 1 });
     }
 

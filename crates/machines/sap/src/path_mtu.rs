@@ -155,10 +155,8 @@ impl PathMtu {
 
     /// Restarts on another path, to `peer`, with a search if there was one.
     pub(crate) fn restart(&mut self, now: Instant, peer: IpAddr, searches: bool) {
-        *self = Self::new(peer, self.base_plpmtu, self.max_plpmtu);
-        if searches {
-            self.search(now);
-        }
+        self.raise_at = None;
+        self.open(now, peer, self.max_plpmtu, searches);
     }
 
     /// Starts the search for larger sizes.

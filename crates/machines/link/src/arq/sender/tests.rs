@@ -43,6 +43,17 @@ impl Hand {
         Self::new(PipeConfig { arq: Arq::Persistent, coding, ..PipeConfig::default() })
     }
 
+    /// Two packets overtake each other: from then on what is overtaken has 50 ms.
+    fn overtake(&mut self) {
+        let [late, early] = [0, 1].map(|n| self.send_new(packet(n, 80)));
+        self.wait(Duration::from_millis(10));
+        for (frame, wait) in [(early, 40), (late, 0)] {
+            self.arrive(frame);
+            self.answer();
+            self.wait(Duration::from_millis(wait));
+        }
+    }
+
     /// The next frame of the sender.
     fn send(&mut self) -> Option<Frame> {
         let queue = &mut self.queue;
@@ -323,14 +334,7 @@ fn what_is_overtaken_is_repeated_once_and_waited_for_from_then_on() {
 fn an_overtaken_packet_is_repeated_while_there_is_time_for_it() {
     for coding in CODINGS {
         let mut hand = Hand::persistent(coding);
-        let [late, early] = [0, 1].map(|n| hand.send_new(packet(n, 80)));
-        hand.wait(Duration::from_millis(10));
-        // From then on what is overtaken has 50 ms.
-        for (frame, wait) in [(early, 40), (late, 0)] {
-            hand.arrive(frame);
-            hand.answer();
-            hand.wait(Duration::from_millis(wait));
-        }
+        hand.overtake();
         drop(hand.send_all());
         for (number, left, wait) in [(2, 20, Some(10)), (4, 200, Some(50)), (6, 0, None)] {
             let expires = Some(hand.now + Duration::from_millis(left + 5));
@@ -443,14 +447,7 @@ fn an_overtaken_packet_is_waited_for_half_of_the_time_in_which_its_frame_can_sti
     let mut hand = Hand::persistent(None);
     let per_byte = Duration::from_micros(10);
     hand.near.set_passage(TransitTiming { per_byte, ..TransitTiming::default() });
-    let [late, early] = [0, 1].map(|n| hand.send_new(packet(n, 80)));
-    hand.wait(Duration::from_millis(10));
-    // From then on what is overtaken has 50 ms.
-    for (frame, wait) in [(early, 40), (late, 0)] {
-        hand.arrive(frame);
-        hand.answer();
-        hand.wait(Duration::from_millis(wait));
-    }
+    hand.overtake();
     drop(hand.send_all());
     let expires = Some(hand.now + Duration::from_millis(20));
     hand.queue.push_back(Pulled { frame: packet(2, 80), expires });
