@@ -8,8 +8,11 @@ use crate::event::SapEvent;
 
 /// The time for which an end that has nothing more to say answers a peer that may not know it.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// The least time for which the end waits for messages that it has overtaken.
+/// The least time for which the end waits for messages that it has overtaken, on a path of which
+/// little is known.
 const OVERTAKEN: Duration = Duration::from_millis(100);
+/// The number of packets that show how far packets overtake each other on a path.
+const SHOWN_BY: u64 = 64;
 
 /// The end of the peer's direction, which may have overtaken approximate messages.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +35,7 @@ impl Connection {
         // It may have overtaken some of them. What turned out to be missing long before counts as
         // lost.
         let noticed = self.seen.missing_since(now, number);
-        let due = noticed + self.timeout().max(OVERTAKEN).max(self.overtaking());
+        let due = noticed + self.end_patience();
         self.ending = Some(Ending { approximate, noticed, due, then: None });
         self.report_end(now);
         self.settle(now);
@@ -85,10 +88,20 @@ impl Connection {
         }
     }
 
+    /// Returns the time for which the end waits for what it may have overtaken.
+    fn end_patience(&self) -> Duration {
+        let shown = self.overtaking();
+        if self.seen.next() > SHOWN_BY && shown > Duration::ZERO {
+            return shown;
+        }
+        shown.max(self.timeout()).max(OVERTAKEN)
+    }
+
     /// Returns by how much the end may have overtaken what was sent before it, as far as the path
     /// has shown.
     fn overtaking(&self) -> Duration {
-        let round_trip = self.round_trip().unwrap_or_default();
+        // An end that only receives has no other sample than the handshake.
+        let round_trip = self.round_trip().or(self.path.handshake).unwrap_or_default();
         self.inbox.partial.longest_disorder().max(round_trip) * 5 / 4
     }
 }

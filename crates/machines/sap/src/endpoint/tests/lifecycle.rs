@@ -399,6 +399,30 @@ fn an_end_waits_for_lost_messages_for_a_bounded_time() {
 }
 
 #[test]
+fn an_end_on_a_path_that_keeps_the_order_waits_hardly_longer_than_a_round_trip() {
+    for config in [SapConfig::paper(), SapConfig::standard()] {
+        let (mut network, [a, b]) = Network::connected(config, CLEAN, 1);
+        for _ in 0..100 {
+            network.send(A, a, Mode::Approximate { protected: 0 }, b"arrives");
+            network.run(Duration::from_millis(2));
+        }
+        network.run(DELAY);
+        network.impairments.loss = 1.0;
+        network.send(A, a, Mode::Approximate { protected: 0 }, b"never arrives");
+        network.run(Duration::from_millis(1));
+        network.impairments.loss = 0.0;
+        network.ends[A].finish(a);
+        let begun = network.now;
+        while !network.happened(B, &SapEvent::Finished { approximate: 101 }) {
+            network.run(Duration::from_millis(1));
+        }
+        let waited = network.now - begun - DELAY;
+        assert!(waited >= DELAY * 2 && waited <= DELAY * 4, "{waited:?}");
+        assert_eq!(network.receive(B, b).len(), 100);
+    }
+}
+
+#[test]
 fn a_repair_to_the_end_asks_for_what_there_is() {
     for len in [10, 1_000, 5_000, 70_000, 200_000] {
         for known in [true, false] {
