@@ -11,7 +11,9 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// The least time for which the end waits for messages that it has overtaken, on a path of which
 /// little is known.
 const OVERTAKEN: Duration = Duration::from_millis(100);
-/// The number of packets that show how far packets overtake each other on a path.
+/// The least time on a path that has shown how far packets overtake each other.
+const LEAST: Duration = Duration::from_millis(10);
+/// The number of packets that show it.
 const SHOWN_BY: u64 = 64;
 
 /// The end of the peer's direction, which may have overtaken approximate messages.
@@ -92,7 +94,7 @@ impl Connection {
     fn end_patience(&self) -> Duration {
         let shown = self.overtaking();
         if self.seen.next() > SHOWN_BY && shown > Duration::ZERO {
-            return shown;
+            return shown.max(LEAST);
         }
         shown.max(self.timeout()).max(OVERTAKEN)
     }
@@ -102,6 +104,8 @@ impl Connection {
     fn overtaking(&self) -> Duration {
         // An end that only receives has no other sample than the handshake.
         let round_trip = self.round_trip().or(self.path.handshake).unwrap_or_default();
-        self.inbox.partial.longest_disorder().max(round_trip) * 5 / 4
+        // The end follows the last packet closely, and overtakes it by more than packets that were
+        // sent apart have overtaken each other.
+        (self.inbox.partial.longest_disorder() * 2).max(round_trip * 5 / 4)
     }
 }
