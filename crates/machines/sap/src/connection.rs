@@ -526,8 +526,7 @@ impl Connection {
             self.events.push_back(SapEvent::Finished { approximate });
         }
         self.state = State::Closed;
-        let Outbox { displaced, limit, .. } = self.outbox;
-        self.outbox = Outbox { displaced, limit, ..Outbox::default() };
+        self.outbox = Outbox { displaced: self.outbox.displaced, ..Outbox::default() };
         self.sent.clear();
         self.deadline = None;
         self.events.push_back(SapEvent::Closed(reason));
@@ -652,3 +651,6 @@ impl Connection {
         self.deliver(Received { stream, kind, number, data, exact, integrity, missing });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -356,6 +356,8 @@ mod tests {
                 })
                 .collect();
             assert_eq!(runs[..REPEATS], [true; REPEATS], "{number}");
+            // The last one fills the gap, so its run has the largest number.
+            assert_eq!(runs[REPEATS..], [number == 50; 4], "{number}");
         }
         assert_eq!(numbers.received.len(), 1, "nothing is forgotten");
     }

@@ -380,6 +380,16 @@ mod tests {
     }
 
     #[test]
+    fn an_interface_that_refuses_the_least_size_changes_nothing() {
+        for (peer, least) in [(V4, MIN_PLPMTU_V4), (V6, 1232)] {
+            let mut path = PathMtu::new(peer, 1232, 65_400);
+            assert!(!path.refuse(least), "no shorter size is left");
+            assert_eq!((path.size(), path.due()), (1232, None), "{peer}");
+            assert!(!path.has_shrunk(Instant::START), "{peer}");
+        }
+    }
+
+    #[test]
     fn a_size_settles_when_an_answer_would_have_come() {
         let round = Duration::from_millis(5);
         let now = Instant::START + Duration::from_secs(1);
@@ -390,12 +400,37 @@ mod tests {
         let size = path.poll_probe(now, Duration::ZERO).expect("a probe");
         assert_eq!(path.settles_at(round), Some(now + ANSWER));
         assert_eq!(path.settles_at(round * 10), Some(now + round * 20));
-        path.on_probe_arrival(now, size);
+        assert!(path.on_probe_arrival(now, size));
         assert_eq!(path.settles_at(round), None, "the next size");
         path.poll_probe(now, Duration::ZERO).expect("a probe");
         assert!(path.refuse(4052) && !path.refuse(4052));
         assert_eq!((path.size(), path.probe_at), (size, None));
         assert_eq!(path.settles_at(round), Some(Instant::START), "no larger one is sought");
+    }
+
+    #[test]
+    fn a_connection_does_not_probe_what_is_known_to_be_too_long_until_it_may_pass() {
+        let until = Instant::START + PMTU_RAISE_TIMER;
+        for (now, probe) in [(until - PROBE_INTERVAL, 1444), (until, 2240)] {
+            let mut path = PathMtu::new(V6, 1232, 65_400);
+            path.learn(Instant::START, TooLong { size: 2240, until });
+            path.open(now, V6, 65_400, true);
+            assert_eq!(path.poll_probe(now, Duration::ZERO), Some(probe));
+        }
+    }
+
+    #[test]
+    fn the_size_grows_once_if_several_probes_of_it_arrive() {
+        let mut path = PathMtu::new(V6, 1232, 65_400);
+        path.search(Instant::START);
+        let size = path.poll_probe(Instant::START, Duration::ZERO).expect("a probe");
+        let later = Instant::START + PROBE_INTERVAL;
+        assert_eq!(path.poll_probe(later, Duration::ZERO), Some(size), "no answer came");
+        assert!(path.on_probe_arrival(later, size));
+        assert!(path.poll_probe(later, Duration::ZERO) > Some(size));
+        let before = path.due();
+        assert!(!path.on_probe_arrival(later, size), "it is known");
+        assert_eq!((path.size(), path.due()), (size, before));
     }
 
     #[test]

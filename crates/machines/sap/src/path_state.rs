@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn a_datagram_that_exceeds_the_window_is_sent_only_if_nothing_is_in_flight() {
+        let mut path = PathState::new(HERE, &SapConfig::standard());
+        let window = path.congestion.window();
+        for (in_flight, size, may_be_sent) in [
+            (window - 100, 100, true),
+            (window - 99, 100, false),
+            (0, window + 1, true),
+            (1, window, false),
+        ] {
+            let permitted = path.may_send(Instant::START, in_flight, size);
+            assert_eq!(permitted, may_be_sent, "{size} bytes beside {in_flight}");
+        }
+    }
+
+    #[test]
     fn another_host_begins_with_nothing_of_the_old_path() {
         let config = SapConfig::standard();
         let mut path = used(&config);

@@ -90,4 +90,9 @@ mod tests {
         assert!(!Secret::new([8; 32]).accepts(start, here, &token));
         assert!(!secret.accepts(start, here, &[]));
     }
+
+    #[test]
+    fn a_secret_is_printed_as_its_name_alone() {
+        assert_eq!(format!("{:?}", Secret::new([7; 32])), "Secret");
+    }
 }

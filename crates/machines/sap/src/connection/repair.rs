@@ -206,3 +206,31 @@ fn grouped(ranges: impl Iterator<Item = Range<usize>>, most: usize) -> Vec<Vec<R
     }
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repair_that_is_cut_keeps_its_bytes_and_their_places() {
+        let data = Bytes::from_iter((0..3_000).map(|at| (at % 251) as u8));
+        let ranges = [0..900, 1_000..1_500, 1_501..1_502];
+        for (part, base) in [(None, 0), (Some(Part { offset: 100, total: 3_000 }), 100)] {
+            let head = SapData { part, spans: spans(&ranges), ..SapData::default() };
+            let mut found = Vec::new();
+            for body in recut_repair(&encode_repair(&head, &data), 400) {
+                assert!(body.len() <= 400);
+                let head = SapData::parse(&body.head, body.flags).expect("a head");
+                let base = head.part.map_or(0, |part| part.offset as usize);
+                let spans = head.spans.iter().map(|it| it.range());
+                let places: Vec<usize> = spans.flatten().map(|at| base + at).collect();
+                assert_eq!(body.of.offset, places[0]);
+                let bytes: Vec<u8> = places.iter().map(|at| data[*at]).collect();
+                assert_eq!(body.exact, bytes);
+                found.extend(places);
+            }
+            let expected: Vec<usize> = ranges.iter().cloned().flatten().collect();
+            assert_eq!(found, expected.iter().map(|at| base + at).collect::<Vec<_>>());
+        }
+    }
+}

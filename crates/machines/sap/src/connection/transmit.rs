@@ -268,7 +268,7 @@ impl Connection {
     /// Returns whether the next datagram, of `size` bytes, needs its acknowledgement at once: it
     /// fills the window, or is the last one. Of those that are only `reported`, one in each part of
     /// the window needs it, since a report takes airtime and may collide with what it reports.
-    fn is_urgent(&mut self, size: usize, reported: bool) -> bool {
+    pub(super) fn is_urgent(&mut self, size: usize, reported: bool) -> bool {
         let in_flight = self.sent.in_flight() + size;
         let window = self.path.congestion.window();
         let outbox = &self.outbox;

@@ -81,6 +81,17 @@ fn a_repair_without_ranges_releases_its_message() {
 }
 
 #[test]
+fn a_repair_that_the_application_requested_itself_leaves_the_message_as_it_came() {
+    let mut inspector = tolerant(0.1, false);
+    assert_eq!(inspector.push(message(3, &[])), None);
+    let first = 0..1;
+    assert_eq!(inspector.push(repair(3, &[first])), None);
+    let popped: Vec<_> = std::iter::from_fn(|| inspector.pop()).collect();
+    let found: Vec<_> = popped.iter().map(|it| (it.kind, it.data[0])).collect();
+    assert_eq!(found, [(MessageKind::Approximate, 3), (MessageKind::Repair, 0xee)]);
+}
+
+#[test]
 fn without_further_repairs_waiting_messages_are_delivered() {
     let mut inspector = tolerant(0.0, true);
     let bad = 0..256;

@@ -54,6 +54,18 @@ fn the_patience_covers_what_came_late_for_many_messages() {
 }
 
 #[test]
+fn the_patience_covers_four_times_the_mean_time_between_parts() {
+    let ms = Duration::from_millis;
+    let mut rhythm = Rhythm::default();
+    assert_eq!(rhythm.patience(ms(20)), ms(400));
+    // A moving average of 100 ms at first, with weight 1/8.
+    rhythm.learn(ms(260));
+    assert_eq!(rhythm.patience(ms(20)), ms(4 * 120));
+    rhythm.learn(ms(40));
+    assert_eq!(rhythm.patience(ms(20)), ms(4 * 110));
+}
+
+#[test]
 fn much_is_not_delivered_for_little() {
     let mut assembly = Assembly::new(1_000, Instant::START);
     assembly.add(Instant::START, 0, part(&[1; 124], &[], Integrity::Unknown));

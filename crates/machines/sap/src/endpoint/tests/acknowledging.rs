@@ -177,6 +177,51 @@ fn a_full_window_does_not_ask_for_what_was_asked_for_a_moment_ago() {
     assert!(data.len() == 1_500 && asked < 40, "{asked} ask for an acknowledgement");
 }
 
+/// Flow control: the peer stops at a full buffer, and each window update costs a datagram.
+#[test]
+fn an_acknowledgement_announces_room_once_half_of_the_buffer_is_free_again() {
+    const BUFFER: usize = 100_000;
+    let config = SapConfig { receive_buffer: BUFFER, ..SapConfig::standard() };
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, 1);
+    (0..200).for_each(|_| network.send(A, a, Mode::Precise, &[7; 1_000]));
+    network.run(SECOND * 5);
+    network.log.clear();
+    let mut read = 0;
+    while acks(&network) == 0 {
+        network.ends[B].receive(network.now, b).expect("the buffer is full");
+        network.drain();
+        read += 1;
+    }
+    assert_eq!(read, (BUFFER / 2).div_ceil(crate::budget::weight(1_000)));
+    while network.ends[B].receive(network.now, b).is_some() {
+        network.drain();
+    }
+    assert_eq!(acks(&network), 1, "no other half has become free");
+    network.run(SECOND);
+    assert!(network.ends[B].is_readable(b), "the sender goes on");
+}
+
+#[test]
+fn in_a_small_window_at_most_every_second_message_asks_for_a_report() {
+    let config = SapConfig { path_discovery: false, ..SapConfig::standard() };
+    let (mut network, [a, _]) = Network::connected(config, CLEAN, 1);
+    // Two timeouts reduce the window to four datagrams.
+    network.impairments.loss = 1.0;
+    network.send(A, a, Mode::Precise, b"lost");
+    network.run(MS * 150);
+    network.impairments = CLEAN;
+    network.run(SECOND);
+    network.log.clear();
+    // Each fills a datagram, which is a quarter of the window.
+    let message = vec![7; network.ends[A].max_whole(a)];
+    (0..200).for_each(|_| network.send(A, a, Mode::Approximate { protected: 0 }, &message));
+    network.run(SECOND * 5);
+    let sent = network.sent(A, SapKind::Data);
+    let is_urgent = |it: &OutgoingDatagram| it.parts[0][1] & flags::URGENT != 0;
+    assert!(sent.len() == 200 && sent.iter().any(is_urgent));
+    assert!(!sent.windows(2).any(|pair| pair.iter().all(is_urgent)));
+}
+
 /// A lone approximate message, as the last piece of a body.
 #[test]
 fn the_fate_of_an_approximate_message_is_known_without_a_probe() {

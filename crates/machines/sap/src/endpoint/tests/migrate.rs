@@ -196,6 +196,72 @@ fn nothing_from_an_address_that_has_not_answered_has_an_effect() {
     }
 }
 
+/// Returns the value of the first challenge that `B` has sent to this address.
+fn challenged(network: &Network, to: SocketAddr) -> Bytes {
+    let challenges = network.sent(B, SapKind::Challenge);
+    let challenge = challenges.iter().find(|it| it.to == to).expect("it is challenged");
+    SapPacket::parse(&challenge.to_bytes()).expect("a SAP datagram").body
+}
+
+/// Returns where `B` finds its peer after this response, if it hears nothing else of a peer that
+/// has moved to the second place.
+fn peer_after_response(from: SocketAddr, is_right: bool) -> Option<SocketAddr> {
+    let (mut network, [a, b]) = behind_a_translator(false, 1);
+    network.outside = place(2);
+    network.send(A, a, Mode::Approximate { protected: 0 }, b"from the new address");
+    network.impairments.loss = 1.0;
+    network.run(DELAY);
+    let value = challenged(&network, place(2));
+    let value = if is_right { value } else { Bytes::from(vec![7; value.len()]) };
+    let bytes = forged(&network, b, SapKind::Response, 0, &value);
+    network.ends[B].handle_datagram(network.now, &DatagramMeta::new(from), &bytes);
+    network.run(SECOND);
+    network.ends[B].peer(b)
+}
+
+#[test]
+fn a_connection_moves_only_to_an_address_that_answers_with_its_own_value() {
+    assert_eq!(peer_after_response(place(2), true), Some(place(2)));
+    assert_eq!(peer_after_response(place(2), false), Some(place(1)));
+    assert_eq!(peer_after_response(place(66), true), Some(place(1)));
+}
+
+#[test]
+fn only_the_answer_of_the_old_address_keeps_the_connection_there() {
+    for (from, is_right, stays) in
+        [(place(1), true, true), (place(1), false, false), (place(66), true, false)]
+    {
+        let (mut network, [a, b]) = behind_a_translator(false, 1);
+        network.outside = place(2);
+        network.send(A, a, Mode::Approximate { protected: 0 }, b"from the new address");
+        // The new address has answered, and the time of the old one is not over.
+        network.run(DELAY * 4);
+        network.impairments.loss = 1.0;
+        let value = challenged(&network, place(1));
+        let value = if is_right { value } else { Bytes::from(vec![7; value.len()]) };
+        let bytes = forged(&network, b, SapKind::Response, 0, &value);
+        network.ends[B].handle_datagram(network.now, &DatagramMeta::new(from), &bytes);
+        network.run(SECOND);
+        let peer = if stays { place(1) } else { place(2) };
+        assert_eq!(network.ends[B].peer(b), Some(peer), "from {from}, {is_right}");
+    }
+}
+
+#[test]
+fn challenges_take_at_most_three_times_what_came_encrypted_from_the_new_address() {
+    let (mut network, [a, b]) = behind_a_translator(true, 1);
+    network.outside = place(2);
+    network.send(A, a, Mode::Precise, b"twelve bytes");
+    let came = network.sent(A, SapKind::Data)[0].len();
+    network.impairments.loss = 1.0;
+    network.run(SECOND * 20);
+    let challenges = network.sent(B, SapKind::Challenge);
+    assert!(challenges.iter().all(|it| it.to == place(2)), "the old one need not answer");
+    let spent: usize = challenges.iter().map(OutgoingDatagram::len).sum();
+    assert!((1..=3 * came).contains(&spent), "{spent} bytes for {came}");
+    assert_eq!(network.receive(B, b).len(), 1, "an authentic message is delivered");
+}
+
 #[test]
 fn a_number_far_from_all_others_is_none_of_the_peers() {
     let (mut network, [_, b]) = behind_a_translator(false, 1);

@@ -171,6 +171,25 @@ fn damage_and_repairs_are_placed_within_the_whole_message() {
 }
 
 #[test]
+fn the_answer_to_each_request_for_repair_fits_into_one_datagram() {
+    // The longest of the sizes that are probed.
+    const CARRIED: usize = 1_392;
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    network.send(A, a, Mode::Approximate { protected: 0 }, &pattern(20_000));
+    network.run(SECOND);
+    let number = network.receive(B, b)[0].number;
+    network.log.clear();
+    network.ends[B].repair(b, 0, number, &[10..9_000, 9_100..9_101, 9_200..20_000]).expect("open");
+    network.run(SECOND);
+    let answers = network.sent(A, SapKind::Data);
+    let lengths: Vec<usize> = answers.iter().map(OutgoingDatagram::len).collect();
+    assert_eq!(lengths.len(), network.sent(B, SapKind::Repair).len());
+    assert!(lengths.iter().all(|len| *len <= CARRIED), "{lengths:?}");
+    assert!(lengths.len() <= 20_000 / (CARRIED - 100) + 2, "{lengths:?}");
+    assert_eq!(network.receive(B, b).len(), lengths.len());
+}
+
+#[test]
 fn a_path_that_becomes_narrow_costs_no_message() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     network.run(SECOND * 2);

@@ -37,6 +37,27 @@ fn the_paper_profile_has_one_message_in_flight_and_the_standard_profile_many() {
 
 //= S0.24
 #[test]
+fn the_longest_message_of_the_paper_profile_is_1_kb_less_the_tag() {
+    for (key, most) in [(None, 1024), (Some(SharedKey::new([7; 32])), 1008)] {
+        let mut network = Network::new(SapConfig::paper(), CLEAN, 1);
+        for end in &mut network.ends {
+            key.into_iter().for_each(|key| end.set_key(key));
+        }
+        let a = network.ends[A].connect(network.now, address(B));
+        network.run(SECOND);
+        assert_eq!(network.ends[A].max_message(a), most);
+        let longer = Message::new(Mode::Precise, vec![7; most + 1]);
+        let error = network.ends[A].send(a, &longer);
+        assert_eq!(error, Err(SapSendError::TooLong { len: most + 1, most }));
+        network.send(A, a, Mode::Precise, &vec![7; most]);
+        network.run(SECOND);
+        let b = network.accepted().expect("it was accepted");
+        assert_eq!(network.receive(B, b)[0].data.len(), most);
+    }
+}
+
+//= S0.24
+#[test]
 fn the_paper_profile_does_not_back_off() {
     let (mut network, [a, _]) =
         Network::connected(SapConfig::paper(), Impairments { loss: 1.0, ..CLEAN }, 1);
