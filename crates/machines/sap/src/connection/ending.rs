@@ -12,7 +12,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// little is known.
 const OVERTAKEN: Duration = Duration::from_millis(100);
 /// The least time on a path that has shown how far packets overtake each other.
-const LEAST: Duration = Duration::from_millis(10);
+const LEAST: Duration = Duration::from_millis(25);
 /// The number of packets that show it.
 const SHOWN_BY: u64 = 64;
 
