@@ -185,8 +185,9 @@ size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, 
  * (docs/web.md): as the transfer of this number and token, precisely or approximately, then with
  * what programs need to read the file exact. Returns once all is under way. It reads the descriptor
  * from the start of the file, and does not move its position. Neither the mode nor the stream of the socket
- * matters, and several threads may send bodies on one at the same time. If the file cannot be read,
- * the client learns that, and the call succeeds. */
+ * matters, and several threads may send bodies on one at the same time. After an approximate body the
+ * connection keeps no messages for sap_repair: clients of HTTP ask for ranges. If the file cannot be
+ * read, the client learns that, and the call succeeds. */
 int sap_send_body(sap_sock_t *sock, uint16_t transfer, const uint8_t token[16], int fd, size_t len,
                   enum sap_mode mode);
 /* Does the same with len bytes of a file from a position on. Those that do not begin with the file

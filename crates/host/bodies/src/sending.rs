@@ -174,7 +174,8 @@ pub fn send_file(
     }
 }
 
-/// Sends a parcel as the transfer of this number; the socket stays open.
+/// Sends a parcel as the transfer of this number; the socket stays open. An approximate one ends
+/// the repair of messages on its connection.
 ///
 /// # Errors
 /// If the connection ends before all is sent.
@@ -184,6 +185,8 @@ pub fn send(socket: &SapSocket, transfer: u16, parcel: &Parcel) -> Result<(), Sa
         socket.settle_path(SETTLE);
         socket.set_lateness(LATENESS);
         socket.set_patience_with_queues(STALL);
+        // Clients ask for repairs by range. A message that is kept would keep its whole body.
+        socket.set_repair_memory(0);
     }
     let datagram = socket.max_whole().clamp(1, PIECE);
     let most = ranges_of_plan(socket.max_message().min(PIECE));

@@ -157,6 +157,12 @@ impl SapSocket {
         self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
     }
 
+    /// Sets how many bytes of sent approximate messages are kept for repair, 256 KiB by default; 0:
+    /// none. A message that is kept keeps the whole buffer that its bytes are a part of.
+    pub fn set_repair_memory(&self, bytes: usize) {
+        self.core.lock().endpoint.set_repair_memory(self.id, bytes);
+    }
+
     /// Sets how long a close waits without progress, that is while nothing precise is acknowledged
     /// or sent for the first time; 60 s by default ([`SapConfig::close_timeout`]).
     ///

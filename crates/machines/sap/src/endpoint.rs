@@ -581,6 +581,15 @@ impl SapEndpoint {
         }
     }
 
+    /// Sets how many bytes of sent approximate messages a connection keeps for repair, instead of
+    /// [`SapConfig::repair_memory`]; 0: none. A message that is kept keeps the whole buffer that
+    /// its bytes are a part of.
+    pub fn set_repair_memory(&mut self, id: ConnectionId, bytes: usize) {
+        if let Some(connection) = self.connections.get_mut(&id.0) {
+            connection.set_repair_memory(bytes);
+        }
+    }
+
     /// Returns whether all retransmittable approximate messages of a stream have arrived; `None`
     /// while some are outstanding. An answer resets the count.
     pub fn take_fate(&mut self, id: ConnectionId, stream: u16) -> Option<bool> {

@@ -175,8 +175,6 @@ impl BodyDelivery {
         options.config.connect_timeout = ANSWER;
         options.config.silence_timeout = Some(PROGRESS);
         options.config.close_timeout = PROGRESS;
-        // Clients ask for repairs by range. A message that is kept would keep its whole body.
-        options.config.repair_memory = 0;
         let listener = options.listen(settings.listen)?;
         let delivery = Arc::new(Self {
             options,

@@ -192,6 +192,19 @@ fn a_small_picture_needs_one_datagram_besides_its_pieces() {
 }
 
 #[test]
+fn a_body_that_has_arrived_is_kept_by_no_message() {
+    let (client, server, _) = pair(|_, _| false);
+    let bytes = picture(600, 30_000);
+    thread::scope(|scope| {
+        scope.spawn(|| send(&server, 1, &parcel(&bytes)).expect("open"));
+        received(&client, 1);
+    });
+    // The last datagrams are let go with their acknowledgement.
+    server.flush().expect("open");
+    assert!(bytes.is_unique());
+}
+
+#[test]
 fn a_piece_that_is_lost_is_sent_again() {
     // The plan and 14 pieces, of which every third is lost.
     let (client, server, _) = pair(|number, is_again| !is_again && number % 3 == 2);

@@ -160,6 +160,12 @@ impl Connection {
         self.outbox.patience = patience;
     }
 
+    /// Sets the capacity for sent approximate messages that are kept for repair, in bytes.
+    pub(crate) fn set_repair_memory(&mut self, bytes: usize) {
+        self.config.repair_memory = bytes;
+        self.forget_old_messages();
+    }
+
     /// Returns whether all retransmittable approximate messages of a stream have arrived; `None`
     /// while some are outstanding. An answer resets the count.
     pub(crate) fn take_fate(&mut self, stream: u16) -> Option<bool> {
@@ -243,6 +249,12 @@ impl Connection {
         let data = message.data.clone();
         outbox.memory.push_back(Kept { stream, number, repaired: 0, data });
         outbox.remembered += KEPT + message.data.len();
+        self.forget_old_messages();
+    }
+
+    /// Forgets the oldest messages that are kept for repair, until the others have room.
+    fn forget_old_messages(&mut self) {
+        let outbox = &mut self.outbox;
         while outbox.remembered > self.config.repair_memory
             && let Some(kept) = outbox.memory.pop_front()
         {
