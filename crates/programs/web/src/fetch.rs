@@ -23,6 +23,7 @@ use crate::calls::{CallPort, CallPorts};
 use crate::connection_pool::{KEYS_DIFFER, SapConnectionPool};
 use crate::content_range::ContentRange;
 use crate::fetch_error::{BODY, FetchError, check_authority};
+use crate::later_version::AnyMinorVersion;
 use crate::media_types::{TypeList, media_type};
 use crate::memory::BodyMemory;
 use crate::offer::{self, SapOffer, SapOpener};
@@ -203,7 +204,7 @@ impl Fetched {
 /// A client that receives bodies over SAP where the server knows it.
 pub struct Fetcher {
     settings: FetcherSettings,
-    client: Client<HttpConnector<Resolver>, MessageBody>,
+    client: Client<AnyMinorVersion, MessageBody>,
     /// The connections that are shared by the bodies of a server.
     links: SapConnectionPool,
     calls: CallPorts,
@@ -226,7 +227,7 @@ impl Fetcher {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
-            .build(connector);
+            .build(AnyMinorVersion(connector));
         Self { settings, client, links: SapConnectionPool::default(), calls: CallPorts::default() }
     }
 

@@ -24,6 +24,7 @@ mod file_body;
 mod forward;
 mod gateway;
 mod idle_timeout;
+mod later_version;
 mod listing;
 mod log;
 mod media_types;

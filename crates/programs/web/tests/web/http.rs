@@ -250,6 +250,24 @@ fn a_reply_that_nothing_asked_for_is_an_error_with_its_reason() {
     assert!(nowhere.status() == 502 && said.contains("refused"), "{said}");
 }
 
+/// A recipient takes a message of a later minor version for one of its own (RFC 9110, section 2.5).
+#[test]
+fn a_reply_of_a_later_minor_version_is_one_of_1_1() {
+    for (version, status) in [("1.5", 200), ("1.2", 200), ("2.0", 502), ("3", 502)] {
+        let length = "Content-Length: 2\r\n\r\nok";
+        let chunks = "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+        let reply = |body: &str| &*format!("HTTP/{version} 200 OK\r\n{body}").leak();
+        let at = scripted(vec![vec![reply(length)], vec![reply(chunks)]]);
+        let origin = format!("http://{at}").parse().expect("an address");
+        let gateway = Running::start(|_| Gateway::new(&origin, delivery()).expect("HTTP"));
+        for body in ["ok", "2\r\nok\r\n0\r\n\r\n"] {
+            let got = get(gateway.at, "/", &[]);
+            assert_eq!(got.status(), status, "{version}: {}", got.head);
+            assert!(status == 502 || got.body == body.as_bytes(), "{:?}", got.body);
+        }
+    }
+}
+
 //= S0.40
 #[test]
 fn a_server_does_not_call_itself() {
