@@ -69,7 +69,7 @@ impl Known {
 
 /// Returns what stands for the client at an address: a host has all of a network of 64 bits of
 /// IPv6.
-fn client_at(address: IpAddr) -> IpAddr {
+pub(crate) fn client_at(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         address => address,

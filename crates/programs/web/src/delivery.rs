@@ -23,6 +23,7 @@ use crate::offer::{self, SapOffer, SapOpener};
 use crate::quota::{CallQuota, real_time};
 use crate::receiving::NO_ANSWER;
 use crate::server::{Reply, WayNote, empty};
+use crate::under_way::{Entry, UnderWay};
 use windfall_bodies::{
     CONTROL_STREAM, Content, Control, LONGEST_BODY, Parcel, TransferToken, refuse, send, zeros,
 };
@@ -31,6 +32,8 @@ use windfall_bodies::{
 pub(crate) const BUSY: &str = "busy";
 /// The part of the memory that may wait for the calls of one client.
 const PART_OF_ONE: usize = 4;
+/// The time for which a body waits for the memory of one that gives way to it.
+const GIVING_WAY: Duration = Duration::from_secs(1);
 /// The most exact ranges of a file of which parts are asked for.
 const MOST_RANGES: usize = 1 << 16;
 /// The memory that a body takes besides its bytes.
@@ -130,6 +133,8 @@ struct Waiting {
     /// The client that asked for it.
     peer: IpAddr,
     _memory: HeldMemory,
+    /// Ends when the memory is given back.
+    entry: Entry,
 }
 
 /// Delivers bodies over SAP.
@@ -141,6 +146,7 @@ pub struct BodyDelivery {
     waiting: Mutex<BTreeMap<TransferToken, Waiting>>,
     quota: Arc<CallQuota>,
     memory: BodyMemory,
+    under_way: Arc<UnderWay>,
     clients: Mutex<Clients<Idle>>,
     /// The connections that clients have opened, by the token of their first transfer.
     open: Mutex<BTreeMap<TransferToken, Client>>,
@@ -183,6 +189,7 @@ impl BodyDelivery {
             waiting: Mutex::default(),
             quota: Arc::default(),
             memory: settings.memory,
+            under_way: Arc::default(),
             clients: Mutex::default(),
             open: Mutex::default(),
         });
@@ -265,14 +272,17 @@ impl BodyDelivery {
         if length > LONGEST_BODY {
             return Err("too-long");
         }
-        let mut memory = self.memory.share();
         let own = if matches!(source, BodySource::File { .. }) { length as usize } else { 0 };
-        memory.take(OF_BODY + own).map_err(|_| BUSY)?;
+        let mut memory = self.memory.share();
+        while memory.take(OF_BODY + own).is_err() {
+            self.make_room(peer, OF_BODY + length as usize).await?;
+        }
         let open = self.open_connection(offer.opener, peer);
         let token = match &open {
             Some(open) => open.token,
             None => new_token()?,
         };
+        let entry = self.under_way.enter(peer, OF_BODY + length as usize, token);
         let is_precise = offer.is_precise;
         let all = self.memory.clone();
         let read = move || -> Result<Waiting, &'static str> {
@@ -280,7 +290,7 @@ impl BodyDelivery {
             let content =
                 source.content(is_precise, &mut memory).map_err(|error| reason(&error))?;
             let parcel = Parcel { token, content, is_precise, exact };
-            Ok(Waiting { parcel, peer, _memory: memory })
+            Ok(Waiting { parcel, peer, _memory: memory, entry })
         };
         match offer.opener {
             // A server that calls itself would take the body for delivered.
@@ -292,11 +302,13 @@ impl BodyDelivery {
                 let to = SocketAddr::new(peer, port);
                 let call = move || delivery.call(to).and_then(|it| Ok((it, read()?)));
                 let (socket, body) = blocking(call).await.map_err(|_| BUSY)??;
+                let socket = Arc::new(socket);
+                body.entry.travels_on(&socket);
                 let sending = begin(move || {
                     // A client that goes away needs nothing.
                     let sent = send(&socket, 1, &body.parcel);
                     drop(body);
-                    let _ = sent.and_then(|()| socket.close());
+                    let _ = sent.and_then(|()| socket.finish_or_abort());
                 });
                 sending.map_err(|_| BUSY)?;
             }
@@ -309,6 +321,24 @@ impl BodyDelivery {
             }
         }
         Ok(Started { token, length })
+    }
+
+    /// Makes room for a body of a client that has `bytes` bytes: one of the client that has most
+    /// gives way, and ends. A client that asks and goes away would otherwise hold all memory until
+    /// its bodies are given up.
+    ///
+    /// # Errors
+    /// If none gives way.
+    pub(crate) async fn make_room(&self, peer: IpAddr, bytes: usize) -> Result<(), &'static str> {
+        if bytes > self.memory.limit() {
+            return Err(BUSY);
+        }
+        let ended = self.under_way.ended.notified();
+        let body = self.under_way.giving_way(peer, bytes).ok_or(BUSY)?;
+        drop(self.waiting().remove(&body.token));
+        body.socket.upgrade().iter().for_each(|socket| socket.reset());
+        let _ = tokio::time::timeout(GIVING_WAY.into(), ended).await;
+        Ok(())
     }
 
     /// Returns the connection that an offer names, if it is open and takes another transfer.
@@ -515,6 +545,7 @@ struct OpenTransfer {
 impl OpenTransfer {
     /// Sends the body; a client that goes away needs nothing.
     fn send(self, waiting: Waiting) {
+        waiting.entry.travels_on(&self.socket);
         let _ = send(&self.socket, self.transfer, &waiting.parcel);
         drop(waiting);
     }
@@ -544,7 +575,8 @@ struct Started {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, UdpSocket};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use windfall_socket::{Message, MessageKind, Mode};
     use windfall_testkit::folder::Folder;
@@ -614,6 +646,70 @@ mod tests {
         // The transfer is over once its place is free.
         drop(places.acquire_many(AT_ONCE as u32).await.expect("it ends"));
         assert_eq!((delivery.memory.held(), delivery.open().len()), (0, 1));
+        drop(client);
+    }
+
+    /// Passes datagrams on between clients and a server until it is told that they have vanished.
+    fn relay(server: SocketAddr, vanished: Arc<AtomicBool>) -> SocketAddr {
+        let here = (Ipv4Addr::LOCALHOST, 0);
+        let [inner, outer] = [(); 2].map(|()| UdpSocket::bind(here).expect("a free port"));
+        let at = outer.local_addr().expect("bound");
+        inner.connect(server).expect("an address");
+        thread::spawn(move || {
+            let mut client = None;
+            let mut bytes = vec![0; 1 << 16];
+            for socket in [&inner, &outer] {
+                let turn = std::time::Duration::from_millis(1);
+                socket.set_read_timeout(Some(turn)).expect("a timeout");
+            }
+            while !vanished.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = outer.recv_from(&mut bytes) {
+                    client = Some(from);
+                    let _ = inner.send(&bytes[..length]);
+                }
+                if let (Some(client), Ok(length)) = (client, inner.recv(&mut bytes)) {
+                    let _ = outer.send_to(&bytes[..length], client);
+                }
+            }
+        });
+        at
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_vanished_keeps_no_memory_from_others() {
+        let settings = DeliverySettings {
+            options: SapOptions::default(),
+            listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            memory: BodyMemory::new(9_000_000),
+        };
+        let delivery = BodyDelivery::start(settings).expect("a free port");
+        let folder = Folder::new("web-vanished");
+        let path = folder.path().join("body");
+        std::fs::write(&path, vec![0xa5; 2_000_000]).expect("room");
+        let file = Arc::new(File::open(path).expect("it is there"));
+        let opener = SapOpener::Client { open: None };
+        let offer = SapOffer { types: None, is_precise: false, opener, forbids_change: false };
+        let body = |of: u64| BodySource::File { file: Arc::clone(&file), range: 0..of, of };
+        let vanished = Arc::new(AtomicBool::new(false));
+        let to = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), delivery.port());
+        let at = relay(to, Arc::clone(&vanished));
+        let client = blocking(move || SapOptions::default().connect(at).expect("it listens"));
+        let client = client.await.expect("a thread");
+        let hog = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+        // It has asked for four bodies, and nothing of it comes any more.
+        for transfer in 1..=4 {
+            let started = delivery.start_transfer(&offer, hog, body(2_000_000)).await;
+            let data = Control::Ask(started.expect("room").token).encode(transfer);
+            let ask = Message { stream: CONTROL_STREAM, mode: Mode::Precise, data };
+            client.send_message(&ask).expect("open");
+            while !delivery.waiting().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            vanished.store(transfer == 4, Ordering::Relaxed);
+        }
+        let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+        let started = delivery.start_transfer(&offer, other, body(1_900_000)).await;
+        assert!(started.is_ok(), "{:?}", started.err());
         drop(client);
     }
 

@@ -91,7 +91,12 @@ impl Gateway {
             else {
                 continue;
             };
-            if grow(&mut bytes, more.len(), &mut memory).is_err() {
+            let mut is_grown = grow(&mut bytes, more.len(), &mut memory).is_ok();
+            let whole = length.unwrap_or_default() as usize;
+            while !is_grown && self.delivery.make_room(from.ip(), whole).await.is_ok() {
+                is_grown = grow(&mut bytes, more.len(), &mut memory).is_ok();
+            }
+            if !is_grown {
                 let busy = HeaderValue::from_static(BUSY);
                 head.headers.insert(offer::FALLBACK, busy);
                 let first = [memory.bind(bytes), more];

@@ -42,6 +42,7 @@ mod server;
 mod site;
 mod small;
 mod sparse;
+mod under_way;
 mod upgrade;
 mod userinfo;
 mod versions;
