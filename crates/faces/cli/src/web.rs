@@ -60,6 +60,7 @@ impl MemoryOptions {
     fn share(&self) -> Result<BodyMemory> {
         let most = usize::try_from(self.memory.0).unwrap_or(usize::MAX);
         limit_messages_to(most)?;
+        windfall_socket::give_freed_memory_back();
         Ok(BodyMemory::new(most))
     }
 

@@ -43,7 +43,7 @@ mod waiting;
 pub use bytes::Bytes;
 pub use carrier::{Carrier, UnknownCarrier};
 pub use error::{SapError, UnfinishedReason};
-pub use memory::{limit_memory, memory};
+pub use memory::{give_freed_memory_back, limit_memory, memory};
 #[cfg(feature = "tokio")]
 pub use runtime::make_runtime;
 pub use sap::{SapListener, SapOptions, SapSocket};

@@ -4,6 +4,12 @@ use std::sync::LazyLock;
 
 use windfall_sap::{SapBudget, SapConfig};
 
+use crate::system;
+
+/// The size in bytes from which on a block is memory of its own of the system, and the free bytes
+/// at the end of a heap from which on they go back to it.
+const OWN_BLOCK: i32 = 256 << 10;
+
 static PROCESS: LazyLock<SapBudget> =
     LazyLock::new(|| SapBudget::new(SapConfig::standard().memory_total));
 
@@ -19,6 +25,14 @@ pub(crate) fn of_process() -> SapBudget {
 /// and what exceeds the share of a receiver is sent again later, or lost if it is approximate.
 pub fn limit_memory(bytes: usize) {
     PROCESS.set_limit(bytes);
+}
+
+/// Gives large blocks back to the system as soon as they are freed.
+///
+/// The allocator of glibc would otherwise cut them out of its heaps once the first one was freed:
+/// up to 32 MB each, and 64 MB of each heap stay free but kept.
+pub fn give_freed_memory_back() {
+    system::map_large_blocks(OWN_BLOCK);
 }
 
 /// Returns the memory that the messages of all SAP sockets of this process take, in bytes, and its

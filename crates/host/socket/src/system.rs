@@ -1,5 +1,5 @@
-//! System calls that rustix lacks: datagrams in batches with control messages, and the options of
-//! UDP-Lite.
+//! System calls that rustix lacks: datagrams in batches with control messages, the options of
+//! UDP-Lite, and those of the allocator.
 #![expect(unsafe_code, reason = "the system's batch calls take pointers")]
 
 use std::io;
@@ -15,6 +15,18 @@ use windfall_base::Duration;
 pub(crate) const BATCH: usize = 32;
 /// The maximum number of segments of one GSO send or GRO receive.
 pub(crate) const SEGMENTS: usize = 64;
+
+/// Maps each block of at least this number of bytes from the system for itself, and gives as many
+/// free bytes at the end of a heap back to it. It changes the allocator of glibc only.
+pub(crate) fn map_large_blocks(bytes: i32) {
+    #[cfg(target_env = "gnu")]
+    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+        // SAFETY: it takes numbers, and keeps them.
+        unsafe { libc::mallopt(parameter, bytes) };
+    }
+    #[cfg(not(target_env = "gnu"))]
+    let _ = bytes;
+}
 
 /// Space for one control message, aligned as the system requires.
 #[derive(Clone, Copy)]
