@@ -566,6 +566,35 @@ fn an_endpoint_has_work_until_it_is_drained() {
 }
 
 #[test]
+fn a_writer_is_told_once_that_half_of_the_send_buffer_is_free() {
+    let config = SapConfig { send_buffer: 20_000, ..SapConfig::standard() };
+    let (mut network, [a, _]) = Network::connected(config, CLEAN, 1);
+    let message = Message::new(Mode::Precise, vec![7; 1_000]);
+    for expected in 0..3 {
+        let told = network.events[A].iter().filter(|(_, event)| *event == SapEvent::Writable);
+        assert_eq!(told.count(), expected);
+        network.impairments.loss = 1.0;
+        while network.ends[A].send(a, &message).is_ok() {
+            network.drain();
+        }
+        network.impairments.loss = 0.0;
+        network.run(SECOND * 5);
+    }
+}
+
+/// The buffer limits what waits, not the length of a message.
+#[test]
+fn a_message_beyond_the_send_buffer_is_sent_if_no_other_one_waits() {
+    let config = SapConfig { send_buffer: 20_000, ..SapConfig::standard() };
+    let (mut network, [a, b]) = Network::connected(config, CLEAN, 1);
+    let message = Message::new(Mode::Precise, vec![7; 50_000]);
+    assert_eq!(network.ends[A].send(a, &message), Ok(()));
+    assert_eq!(network.ends[A].send(a, &message), Err(SapSendError::Full));
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 1);
+}
+
+#[test]
 fn a_reader_is_told_once_that_there_are_messages() {
     let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
     for expected in 1..=3 {
