@@ -353,3 +353,58 @@ fn joined(stretches: &[Stretch]) -> impl Iterator<Item = Range<usize>> + '_ {
     let runs = stretches.chunk_by(|a, b| a.range().end == b.range().start);
     runs.map(|run| run[0].range().start..run[run.len() - 1].range().end)
 }
+
+#[cfg(test)]
+mod tests {
+    use windfall_base::seq::Seq16;
+    use windfall_wire_link::coded::Level;
+
+    use super::*;
+
+    fn head(padded: bool, lengths: &[u16]) -> Head {
+        Head {
+            wish: Wish::default(),
+            level: Level::ROBUST,
+            whole: false,
+            padded,
+            uncoded: false,
+            number: Number::Unit(Seq16(0)),
+            length: 1_000,
+            stretches: lengths.iter().map(|len| Stretch { start: 0, len: *len }).collect(),
+        }
+    }
+
+    #[test]
+    fn all_blocks_of_a_padded_frame_are_of_full_length() {
+        assert_eq!(Packet::coded_bytes(&head(false, &[100, 20, 3])), 123);
+        assert_eq!(Packet::coded_bytes(&head(true, &[100, 20, 0])), 3 * Level::ROBUST.data());
+    }
+
+    /// Returns the number of frames with full parity before one with weaker parity, which the
+    /// receiver then reports with this outcome.
+    fn pause_before(softness: &mut Softness, fate: Fate) -> usize {
+        let pause = (0..).take_while(|_| !softness.allows()).count();
+        let plan = Plan { blocks: 1, level: Level::NONE, whole: false, uncoded: false };
+        let flight = Flight { head: head(false, &[100]), plan, before: 0, is_soft: true };
+        softness.hear(&flight, &[Fate::Good(0), fate]);
+        pause
+    }
+
+    #[test]
+    fn each_failure_of_weaker_parity_delays_the_next_probe_and_successes_take_the_delay_back() {
+        let mut softness = Softness::default();
+        let fates = [(0, Fate::Good(0)), (0, Fate::Failed), (16, Fate::Failed)];
+        for (pause, fate) in fates {
+            assert_eq!(pause_before(&mut softness, fate), pause);
+        }
+        // A probe that succeeds halves the delay of the next failure, and no other frame waits.
+        assert_eq!(pause_before(&mut softness, Fate::Damaged), 32);
+        assert_eq!(pause_before(&mut softness, Fate::Damaged), 0);
+        assert_eq!(pause_before(&mut softness, Fate::Failed), 0);
+        assert_eq!(pause_before(&mut softness, Fate::Failed), 16);
+        for _ in 0..9 {
+            pause_before(&mut softness, Fate::Missing);
+        }
+        assert_eq!(pause_before(&mut softness, Fate::Missing), 1_024, "the longest");
+    }
+}

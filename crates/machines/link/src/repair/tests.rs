@@ -98,7 +98,8 @@ fn invert(frame: &mut Frame, rate: f64, air: &mut Stream) {
 
 #[test]
 fn without_losses_packets_pass_at_once() {
-    for (text, repairs) in [("8/12", 200), ("window:32:25%:40ms", 100)] {
+    for (text, repairs) in [("8/12", 200), ("window:32:25%:40ms", 100), ("window:32:10%:40ms", 40)]
+    {
         let run = run(text, 400, false, |_, _| false);
         assert_eq!(run.numbers(), (0..400).collect::<Vec<_>>());
         assert_eq!(run.sent, [400, repairs], "{text}");
@@ -384,6 +385,17 @@ fn texts_are_read_and_written() {
         let error = text.parse::<RepairConfig>().expect_err(text).to_string();
         assert!(error.contains(fix) && error.contains(&format!("\"{text}\"")), "{error}");
     }
+}
+
+#[test]
+fn advice_for_a_short_lifetime_names_a_code_that_is_fast_enough_if_there_is_one() {
+    let code = config("8/12:40ms");
+    assert_eq!(code.within(STEP * 20), "write \"8/12:20ms\" or less");
+    let nanosecond = Duration::from_nanos(1);
+    assert_eq!(code.within(nanosecond * 2), "write \"8/12:2ns\" or less");
+    assert_eq!(config("8/12:2ns").delay, nanosecond * 2);
+    let advice = code.within(nanosecond);
+    assert_eq!(advice, "no code is that fast, so give the flow more, such as 40ms");
 }
 
 #[test]

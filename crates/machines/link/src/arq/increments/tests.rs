@@ -194,6 +194,25 @@ fn a_packet_is_made_of_its_copies_and_its_parity_and_says_of_how_many() {
     assert_eq!(kinds, [PacketEventKind::Combined { copies: 3 }]);
 }
 
+/// A place at which the last two copies differ is an erasure, which takes one symbol of parity in
+/// place of two.
+#[test]
+fn the_copy_before_the_newest_tells_where_the_newest_is_wrong() {
+    let right = packet(300, 1);
+    let parity = parity_of(&right.clone().into())[..8 * blocks(300)].to_vec();
+    let part = IncrementPart { packet: 300, first: 0, count: 8 };
+    // Six wrong bytes in the first block, and none there in the other copy.
+    let wrong: Vec<usize> = (0..6).map(|nth| nth * blocks(300)).collect();
+    for (earlier, is_made) in [(&[][..], false), (&[&wrong[..]], false), (&[&[1]], true)] {
+        let mut kept = Kept::new(10_000);
+        for wrong in earlier.iter().chain(&[&wrong[..]]) {
+            assert!(matches!(kept.take_copy(7, &right, wrong), Increment::Kept));
+        }
+        let made = matches!(kept.take_parity(7, part, parity.clone()), Increment::Made(_));
+        assert_eq!(made, is_made, "after {earlier:?}");
+    }
+}
+
 #[test]
 fn parity_that_the_code_does_not_have_is_useless() {
     let right = packet(300, 1);

@@ -304,6 +304,8 @@ fn parity_makes_up_for_its_share_of_the_cuts() {
     let second = reached[1] + (reached[0] - reached[1]) * mended;
     close(promise.all, second);
     close(promise.bytes, level.data() as f64 * (first + second));
+    close(best.unharmed(coded(2, level), 1.0, 2 * level.data()), second);
+    close(best.unharmed(UNCODED, 1.0, 2 * Level::NONE.data()), reached[1]);
 }
 
 #[test]
