@@ -169,6 +169,9 @@ impl FromStr for Probability {
         }
         let number = parse_quantity(text, "probability", &[("%", 1.0)], 1.0, "0.01 or 1%")?;
         let value = if text.trim_end().ends_with('%') { hundredth(text) } else { Some(number) };
+        if value == Some(0.0) && has_other_digit_than_0(written) {
+            return Err(refused("it is too small to be told from 0: write 0, or 1e-300 or more"));
+        }
         value.and_then(Self::new).ok_or_else(|| {
             let fix = "it must lie in 0..1 or 0%..100%";
             let is_percent = (1.0..=100.0).contains(&number) && !text.contains('%');
@@ -176,6 +179,12 @@ impl FromStr for Probability {
             if is_percent { refused(&meant) } else { refused(fix) }
         })
     }
+}
+
+/// Tells whether a number that is written with a power of ten, or without, is another one than 0.
+fn has_other_digit_than_0(text: &str) -> bool {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte))
 }
 
 /// Guesses the number meant by a decimal comma, or by a power of ten such as `10^-5`.

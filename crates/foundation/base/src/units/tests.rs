@@ -60,6 +60,18 @@ fn misspelt_probabilities_are_told_as_they_are_to_be_written() {
 }
 
 #[test]
+fn a_probability_that_only_looks_like_one_is_refused() {
+    for text in ["1e-400", "1e-400%", "0.5E-330", "-1e-400"] {
+        let error = text.parse::<Probability>().unwrap_err().to_string();
+        assert!(error.contains(text) && error.ends_with("write 0, or 1e-300 or more"), "{error}");
+    }
+    for text in ["0", "0%", "0.0", "0e9", "0e-400%", "-0"] {
+        assert!(text.parse::<Probability>().unwrap().is_zero(), "{text}");
+    }
+    assert!(!"1e-300".parse::<Probability>().unwrap().is_zero());
+}
+
+#[test]
 fn air_time_is_rounded_up() {
     let rate = Rate::from_bps(3).unwrap();
     assert_eq!(rate.time_of_bits(1).as_nanos(), 333_333_334);

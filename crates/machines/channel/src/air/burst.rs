@@ -47,14 +47,14 @@ impl FromStr for BurstWindow {
         let [probability, bits, rate] = words[..] else {
             return Err(fail("write its probability, its length in bits, its bit error rate"));
         };
+        let bits = bits.parse().map_err(|_| fail("the length is a whole number of bits"))?;
+        if bits == 0 {
+            return Err(fail("no bit lies in a window of 0 bits: write its length, as 10% 256 5%"));
+        }
         let share = |word: &str| {
             word.parse::<Probability>().map_err(|error: ParseUnitError| fail(&error.to_string()))
         };
-        Ok(Self {
-            probability: share(probability)?,
-            bits: bits.parse().map_err(|_| fail("the length is a whole number of bits"))?,
-            rate: share(rate)?,
-        })
+        Ok(Self { probability: share(probability)?, bits, rate: share(rate)? })
     }
 }
 

@@ -89,6 +89,8 @@ fn impossible_models_are_refused_with_the_fix() {
     assert!("".parse::<GilbertElliott>().is_err());
     let window = "10% 25.5 1".parse::<BurstWindow>().expect_err("half a bit").to_string();
     assert!(window.contains("the length is a whole number of bits"), "{window}");
+    let window = "10% 0 5%".parse::<BurstWindow>().expect_err("no bit").to_string();
+    assert!(window.contains("no bit lies in a window of 0 bits"), "{window}");
     assert!(
         "10% 256".parse::<BurstWindow>().is_err() && "10% 256 2".parse::<BurstWindow>().is_err()
     );
