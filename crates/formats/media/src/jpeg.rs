@@ -104,6 +104,10 @@ impl Layout {
         if !after.is_empty() || head.interval() == 0 {
             return Err(PictureError::Layout("its head is not of a picture in segments"));
         }
+        // Longer ones would announce a large picture with few bytes.
+        if u32::from(head.interval()) > INTERVAL {
+            return Err(PictureError::Layout("its segments have more than 8 blocks"));
+        }
         let (width, height) = head.size();
         if !(1..=16_384).contains(&width) || !(1..=16_384).contains(&height) {
             return Err(PictureError::Size(width, height));

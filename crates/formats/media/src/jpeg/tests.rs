@@ -133,6 +133,21 @@ proptest! {
 }
 
 #[test]
+fn a_layout_announces_no_picture_that_is_much_larger_than_itself() {
+    let large = Picture::plain(1024, 640, [90, 120, 30]).expect("it fits");
+    let jpeg = Jpeg::encode(&large, 80).expect("it encodes");
+    for (blocks, is_sound) in [(1, true), (8, true), (9, false), (64, false), (u16::MAX, false)] {
+        let head = jpeg.layout.head.with_interval(blocks);
+        let lengths = vec![0; Tiles::of(&head).count()];
+        let bytes = Layout { head, lengths }.to_bytes();
+        match Layout::from_bytes(&bytes) {
+            Ok(layout) => assert!(is_sound && layout.memory() <= 768 * bytes.len(), "{blocks}"),
+            Err(error) => assert!(!is_sound, "{blocks}: {error}"),
+        }
+    }
+}
+
+#[test]
 fn a_picture_may_have_more_segments_than_a_byte_counts() {
     let large = Picture::plain(640, 320, [90, 120, 30]).expect("it fits");
     let jpeg = Jpeg::encode(&large, 80).expect("it encodes");
