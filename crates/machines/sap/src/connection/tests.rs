@@ -2,6 +2,7 @@ use windfall_wire_net::sap::Part;
 
 use super::*;
 use crate::congestion::LostPacket;
+use crate::encode::Encoded;
 use crate::message::{Message, Mode};
 use crate::sent::Load;
 
@@ -117,5 +118,6 @@ fn what_waits_is_cut_if_it_has_become_too_long_for_the_path() {
     let outbox = &connection.outbox;
     let waiting: Vec<_> = outbox.precise.values().chain(&outbox.approximate).cloned().collect();
     assert_eq!(waiting.len(), 4, "two parts of each");
+    assert_eq!(outbox.bytes, waiting.iter().map(Encoded::len).sum::<usize>());
     assert!(waiting.iter().all(|it| HEADER_LEN + it.len() <= 1_232));
 }
