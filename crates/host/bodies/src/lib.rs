@@ -9,4 +9,4 @@ mod sending;
 pub use messages::{
     BodyMessageError, BodyPlan, CONTROL_STREAM, Control, LONGEST_BODY, TransferToken,
 };
-pub use sending::{Content, FilePart, Parcel, refuse, send, send_file, zeros};
+pub use sending::{Content, FilePart, Parcel, STALL, refuse, send, send_file, zeros};

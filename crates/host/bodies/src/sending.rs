@@ -31,7 +31,8 @@ const FIRST_EXACT: usize = 16 << 10;
 /// afterwards counts as damage. While nothing arrives damaged, it is sent again
 /// until nothing of the connection arrives for a longer time.
 const LATENESS: Duration = Duration::from_secs(2);
-const STALL: Duration = Duration::from_secs(10);
+/// The time without any progress after which both ends give up what full queues delay.
+pub const STALL: Duration = Duration::from_secs(10);
 /// Messages that are passed to the socket at once.
 const BATCH: usize = 256;
 

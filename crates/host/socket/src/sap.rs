@@ -153,6 +153,9 @@ impl SapSocket {
     /// transfer is slow, but can be completed. Progress is the first transmission or the
     /// acknowledgement of a message. Each message is given up after six times `patience` in any
     /// case. Use it for data that are not played back while they arrive; zero by default.
+    ///
+    /// At the receiving end it is the time without any message after which an approximate one is
+    /// delivered although parts of it are missing, while nothing has arrived damaged.
     pub fn set_patience_with_queues(&self, patience: Duration) {
         self.core.lock().endpoint.set_patience_with_queues(self.id, patience);
     }

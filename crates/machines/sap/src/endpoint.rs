@@ -575,6 +575,9 @@ impl SapEndpoint {
     /// transfer is slow, but can be completed. Progress is the first transmission or the
     /// acknowledgement of a message. Each message is given up after six times `patience` in any
     /// case. Zero by default.
+    ///
+    /// At the receiving end it is the time without any message after which an approximate one is
+    /// delivered although parts of it are missing, while nothing has arrived damaged.
     pub fn set_patience_with_queues(&mut self, id: ConnectionId, patience: Duration) {
         if let Some(connection) = self.connections.get_mut(&id.0) {
             connection.set_patience_with_queues(patience);

@@ -16,7 +16,7 @@ use crate::assembly::{Assembler, DeliveredBody};
 use crate::blocking::STACK;
 use crate::memory::BodyMemory;
 use crate::quota::real_time;
-use windfall_bodies::{CONTROL_STREAM, Control, TransferToken};
+use windfall_bodies::{CONTROL_STREAM, Control, STALL, TransferToken};
 
 /// The reason of a body that came over TCP since the peer did not answer over SAP.
 pub(crate) const NO_ANSWER: &str = "no-answer";
@@ -128,6 +128,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(socket: SapSocket, memory: BodyMemory) -> Arc<Self> {
+        socket.set_patience_with_queues(STALL);
         Arc::new(Self { socket, memory, state: Mutex::default(), name: OnceLock::new() })
     }
 

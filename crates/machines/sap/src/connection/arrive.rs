@@ -243,6 +243,7 @@ impl Connection {
         meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
         let (mut received, part) = decode(packet, meta.frame).ok_or(Dropped::Malformed)?;
+        self.inbox.partial.progress_at = now;
         if let (MessageKind::Repair, Some(part)) = (received.kind, part) {
             self.continue_repair((received.stream, received.number), part.total as usize);
         }

@@ -74,7 +74,7 @@ pub(super) struct Outbox {
 
 /// The age up to which an approximate datagram is retransmitted while others make progress, as a
 /// multiple of the patience with queues.
-const PATIENCES: u64 = 6;
+pub(super) const PATIENCES: u64 = 6;
 
 /// The bytes charged for a message that is kept for repair, besides its data.
 pub(super) const KEPT: usize = 64;
@@ -155,7 +155,8 @@ impl Connection {
     }
 
     /// Sets the time without progress up to which lost approximate messages are retransmitted
-    /// beyond their lateness, on a path without damage.
+    /// beyond their lateness, and missing parts of those of the peer are waited for, on a path
+    /// without damage.
     pub(crate) fn set_patience_with_queues(&mut self, patience: Duration) {
         self.outbox.patience = patience;
     }

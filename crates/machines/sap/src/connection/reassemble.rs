@@ -6,6 +6,7 @@ use windfall_base::{Duration, Instant};
 use windfall_wire_net::sap::Part;
 
 use super::Connection;
+use super::outbox::PATIENCES;
 use crate::budget::{BEGUN, weight};
 use crate::event::Dropped;
 use crate::message::{MessageKind, Received};
@@ -16,6 +17,8 @@ use crate::received_messages::{Known, MessageId};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
+/// The same if full queues may delay the parts for seconds.
+const WAITING_FOR_QUEUES: usize = 1024;
 /// The round-trip time that is assumed before the first sample.
 const UNKNOWN: Duration = Duration::from_millis(400);
 /// The longest message that every receiver must accept.
@@ -33,6 +36,8 @@ pub(super) struct Partial {
     /// part had arrived.
     given_up: VecDeque<(MessageId, Instant)>,
     rhythm: Rhythm,
+    /// The time of the last message or part.
+    pub(super) progress_at: Instant,
     /// The number of parts of messages of which too little arrived.
     pub(super) dropped: u64,
 }
@@ -135,6 +140,7 @@ impl Connection {
         if !self.make_room(grown.saturating_sub(charge)) {
             return Err(Dropped::NoRoom);
         }
+        let most_waiting = self.most_waiting();
         let partial = &mut self.inbox.partial;
         if let Some(begun) = partial.approximate.get(&name) {
             partial.rhythm.learn(now.saturating_since(begun.at));
@@ -146,7 +152,7 @@ impl Connection {
         let complete = assembly.is_complete();
         if complete {
             self.deliver_assembly(name);
-        } else if partial.approximate.len() > WAITING {
+        } else if partial.approximate.len() > most_waiting {
             let oldest = partial.approximate.iter().min_by_key(|(_, it)| it.at);
             let oldest = oldest.map_or(name, |(name, _)| *name);
             self.deliver_assembly(oldest);
@@ -190,8 +196,31 @@ impl Connection {
     /// Returns the time at which an approximate message is delivered although parts are missing.
     pub(super) fn parts_due(&self) -> Option<Instant> {
         let patience = self.patience();
-        let partial = &self.inbox.partial;
-        partial.approximate.values().map(|assembly| assembly.at + patience).min()
+        self.inbox.partial.approximate.values().map(|it| self.part_due(it, patience)).min()
+    }
+
+    /// Returns the time at which a message is delivered although parts are missing, `patience`
+    /// after the last one. On a path without damage a full queue has dropped them, and the peer
+    /// retransmits them as long as others arrive.
+    fn part_due(&self, assembly: &Assembly, patience: Duration) -> Instant {
+        let due = assembly.at + patience;
+        if !self.waits_for_queues() {
+            return due;
+        }
+        let queues = self.outbox.patience;
+        let progress_at = self.inbox.partial.progress_at;
+        due.max((progress_at + queues).min(assembly.at + queues * PATIENCES))
+    }
+
+    /// Returns whether missing parts are late rather than lost, as the owner sees it. Without
+    /// congestion control nothing reports them, so the peer does not retransmit them.
+    fn waits_for_queues(&self) -> bool {
+        let reports = self.config.congestion_control;
+        reports && self.outbox.patience > Duration::ZERO && !self.path.trust.is_broken()
+    }
+
+    fn most_waiting(&self) -> usize {
+        if self.waits_for_queues() { WAITING_FOR_QUEUES } else { WAITING }
     }
 
     /// Returns the time to wait for the next part of an approximate message: at least a round trip,
@@ -207,7 +236,7 @@ impl Connection {
     pub(super) fn deliver_partial(&mut self, now: Option<Instant>) {
         let patience = self.patience();
         let partial = &self.inbox.partial;
-        let is_due = |it: &Assembly| now.is_none_or(|now| it.at + patience <= now);
+        let is_due = |it: &Assembly| now.is_none_or(|now| self.part_due(it, patience) <= now);
         let due = partial.approximate.iter().filter(|(_, assembly)| is_due(assembly));
         let due: Vec<MessageId> = due.map(|(name, _)| *name).collect();
         due.into_iter().for_each(|name| self.deliver_assembly(name));

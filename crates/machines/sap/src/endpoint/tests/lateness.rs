@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Impairments, Network, SECOND};
+use super::parts::ethernet;
 use crate::message::{Integrity, Message, Mode};
 
 const APPROXIMATE: Mode = Mode::Approximate { protected: 0 };
@@ -201,6 +202,44 @@ fn shrunk(seed: u64) -> (Network, [ConnectionId; 2]) {
     assert!(network.ends[A].max_whole(ids[A]) > LONG);
     network.impairments = Impairments { mtu: 1_500, ..CLEAN };
     (network, ids)
+}
+
+/// Sends messages over a path that loses most packets, so that they are cut into parts, and returns
+/// how many of them arrive, and how many of those have holes.
+fn over_a_full_queue(seed: u64, patience_of_receiver: Duration) -> (usize, usize) {
+    let (mut network, [a, b]) = connected(SapConfig::standard(), seed);
+    network.ends[A].set_patience_with_queues(a, STALL);
+    network.ends[B].set_patience_with_queues(b, patience_of_receiver);
+    network.impairments = Impairments { loss: 0.75, ..CLEAN };
+    for _ in 0..30 {
+        network.send(A, a, APPROXIMATE, &[7; 3_500]);
+    }
+    network.run(SECOND * 50);
+    let received = network.receive(B, b);
+    (received.len(), received.iter().filter(|it| !it.missing.is_empty()).count())
+}
+
+#[test]
+fn the_patience_with_queues_of_the_receiver_waits_for_the_parts_that_a_full_queue_dropped() {
+    let mut with_holes = 0;
+    for seed in 0..5 {
+        assert_eq!(over_a_full_queue(seed, STALL), (30, 0), "seed {seed}");
+        with_holes += over_a_full_queue(seed, Duration::ZERO).1;
+    }
+    assert!(with_holes > 0);
+}
+
+#[test]
+fn a_message_with_holes_is_delivered_after_the_patience_with_queues() {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    network.ends[B].set_patience_with_queues(b, STALL);
+    network.impairments.loss = 0.3;
+    network.send(A, a, APPROXIMATE, &[7; 60_000]);
+    network.run(SECOND * 9);
+    assert!(network.receive(B, b).is_empty());
+    network.run(SECOND * 2);
+    let received = network.receive(B, b);
+    assert!(received.len() == 1 && !received[0].missing.is_empty());
 }
 
 #[test]
