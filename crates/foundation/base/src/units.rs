@@ -55,6 +55,14 @@ impl Rate {
         let bits = time.as_nanos() as u128 * self.as_bps() as u128 / 1_000_000_000;
         if bits > u64::MAX as u128 { u64::MAX } else { bits as u64 }
     }
+
+    /// Returns what to write instead of a rate in bytes, such as `10MB/s`; `None` if `text` is no
+    /// such rate. The case of a unit's other letters does not matter.
+    #[must_use]
+    pub fn fix_of_bytes(text: &str) -> Option<String> {
+        let bits = bytes_as_bits(text)?;
+        Some(format!("a capital B is for bytes, and rates are in bits: write {bits}"))
+    }
 }
 
 impl fmt::Display for Rate {
@@ -83,8 +91,7 @@ impl FromStr for Rate {
             ("Mbit", 1e6),
             ("Gbit", 1e9),
         ];
-        if let Some(bits) = bytes_as_bits(text) {
-            let fix = format!("a capital B is for bytes, and rates are in bits: write {bits}");
+        if let Some(fix) = Self::fix_of_bytes(text) {
             return Err(ParseUnitError::new("rate", text, fix));
         }
         let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
@@ -106,15 +113,17 @@ fn bytes_as_bits(text: &str) -> Option<String> {
     let is_rate = ["", "ps", "/s"].iter().any(|it| it.eq_ignore_ascii_case(after));
     let number = before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
     let unit = before.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
-    let prefix = match &unit[unit.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..] {
-        "" => "",
-        "k" | "K" => "k",
-        "m" | "M" => "M",
-        "g" | "G" => "G",
+    let prefix = &unit[unit.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()..];
+    let (bits, prefix) = match prefix {
+        "" => (8.0, ""),
+        "k" | "K" => (8.0, "k"),
+        "m" | "M" => (8.0, "M"),
+        "g" | "G" => (8.0, "G"),
+        "t" | "T" => (8e3, "G"),
         _ => return None,
     };
     let bytes: f64 = number.replace('_', "").parse().ok()?;
-    is_rate.then(|| format!("{}{prefix}bps", 8.0 * bytes))
+    is_rate.then(|| format!("{}{prefix}bps", bits * bytes))
 }
 
 serde_by_text!(Rate, "a rate such as \"10Mbps\"");

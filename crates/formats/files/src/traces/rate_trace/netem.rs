@@ -142,9 +142,8 @@ impl TryFrom<RawBandwidth> for Bandwidth {
                 }
                 bps
             }
-            RawBandwidth::Text(text) => parse_bandwidth(&text).ok_or_else(|| {
-                format!("\"{text}\" is no bandwidth: write bps, kbps, Mbps, Gbps or Tbps")
-            })?,
+            RawBandwidth::Text(text) => parse_bandwidth(&text)
+                .map_err(|fix| format!("\"{text}\" is no bandwidth: {fix}"))?,
         };
         if (0.0..=1e15).contains(&bps) {
             Ok(Self(bps))
@@ -154,22 +153,34 @@ impl TryFrom<RawBandwidth> for Bandwidth {
     }
 }
 
-/// Reads `2Mbps 500kbps`; the case of letters does not matter.
-fn parse_bandwidth(text: &str) -> Option<f64> {
-    let sum = quantities(text)?.into_iter().map(|(number, unit)| {
-        let unit = unit.to_ascii_lowercase();
-        let prefix = ["bps", "bit/s", "b/s", "bit"].iter().find_map(|it| unit.strip_suffix(it))?;
-        let factor = match prefix {
-            "" => 1.0,
-            "k" => 1e3,
-            "m" => 1e6,
-            "g" => 1e9,
-            "t" => 1e12,
-            _ => return None,
-        };
-        Some(number * factor)
-    });
-    sum.sum()
+/// Reads `2Mbps 500kbps`. The case of letters does not matter, except of the B of bytes.
+///
+/// # Errors
+/// Says what to write instead.
+fn parse_bandwidth(text: &str) -> Result<f64, String> {
+    let units = || "write bps, kbps, Mbps, Gbps or Tbps".to_owned();
+    let mut sum = 0.0;
+    for (number, unit) in quantities(text).ok_or_else(units)? {
+        if let Some(fix) = Rate::fix_of_bytes(&format!("{number}{unit}")) {
+            return Err(fix);
+        }
+        sum += number * bits_of_unit(unit).ok_or_else(units)?;
+    }
+    Ok(sum)
+}
+
+/// Returns the bits per second of a unit such as `kbps`.
+fn bits_of_unit(unit: &str) -> Option<f64> {
+    let unit = unit.to_ascii_lowercase();
+    let prefix = ["bps", "bit/s", "b/s", "bit"].iter().find_map(|it| unit.strip_suffix(it))?;
+    match prefix {
+        "" => Some(1.0),
+        "k" => Some(1e3),
+        "m" => Some(1e6),
+        "g" => Some(1e9),
+        "t" => Some(1e12),
+        _ => None,
+    }
 }
 
 /// Steps of a rate in bits per second and its time.

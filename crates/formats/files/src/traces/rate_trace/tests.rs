@@ -168,6 +168,29 @@ fn wrong_netem_traces_are_refused_with_the_place() {
 }
 
 #[test]
+fn a_rate_in_bytes_is_refused_with_the_rate_in_bits() {
+    let cases = [
+        ("1MB/s", "8Mbps"),
+        ("1MBps", "8Mbps"),
+        ("8kB/s", "64kbps"),
+        ("1KBps", "8kbps"),
+        ("1B/s", "8bps"),
+        ("0.5 TB/s", "4000Gbps"),
+        ("2Mbps 500kBps", "4000kbps"),
+    ];
+    for (bw, bits) in cases {
+        let text = format!(r#"{{"StaticBwConfig":{{"bw":"{bw}","duration":"1s"}}}}"#);
+        let error = text.parse::<RateTrace>().expect_err(bw).to_string();
+        let fix = format!("a capital B is for bytes, and rates are in bits: write {bits}");
+        assert!(error.contains(&fix), "{error}");
+    }
+    for bw in ["1Mb/s", "1MBIT/s", "1mbit", "1Mbit/s"] {
+        let text = format!(r#"{{"StaticBwConfig":{{"bw":"{bw}","duration":"1s"}}}}"#);
+        assert_eq!(text.parse(), Ok(steps(&[(1, 1_000)])), "{bw}");
+    }
+}
+
+#[test]
 fn a_trace_of_rate_0_is_a_pause_without_an_end() {
     for text in [
         r#"{"StaticBwConfig":{"bw":"0bps"}}"#,
