@@ -148,7 +148,8 @@ size_t sap_message_ranges(const sap_message_t *message, enum sap_ranges which,
 void sap_message_free(sap_message_t *message);
 /* Requests the bytes from start to end (exclusive) of approximate message number again. They arrive
  * exact, as messages of kind SAP_KIND_REPAIR with the same number, one of which is empty if the sender
- * no longer has the message. An end beyond that of the message, such as SIZE_MAX, means its end. */
+ * no longer has the message. An end beyond that of the message, such as SIZE_MAX, means its end. No
+ * other bytes than those requested arrive, and each of them arrives once. */
 int sap_repair(sap_sock_t *sock, uint32_t number, size_t start, size_t end);
 /* Waits until everything precise is acknowledged and everything else sent. */
 int sap_flush(sap_sock_t *sock);

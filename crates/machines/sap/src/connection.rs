@@ -23,6 +23,7 @@ use crate::order::Order;
 use crate::path_mtu::{TooLong, stated_largest};
 use crate::path_state::PathState;
 use crate::received_messages::{MessageId, ReceivedMessages};
+use crate::requested_repairs::RequestedRepairs;
 use crate::seal::{Seal, SharedKey, TAG_LEN};
 use crate::sent::Sent;
 
@@ -106,6 +107,8 @@ struct Inbox {
     lengths: VecDeque<(MessageId, usize)>,
     /// The approximate messages that have arrived, to detect retransmitted copies.
     received: ReceivedMessages,
+    /// The repairs that this end has requested, to detect answers to no request.
+    requested: RequestedRepairs,
     /// The bytes charged for the messages in this inbox.
     bytes: usize,
     /// The limit of `bytes`, and the memory that all connections have left.
@@ -561,6 +564,7 @@ impl Connection {
         let streams = self.inbox.orders.len() + self.outbox.numbers.len();
         let lengths = self.inbox.lengths.len() + self.inbox.partial.given_up();
         let messages = streams * STREAM + lengths * LENGTH + self.inbox.received.charge();
+        let messages = messages + self.inbox.requested.charge();
         messages + self.seen.charge() + self.sent.charge()
     }
 

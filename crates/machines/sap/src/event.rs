@@ -84,6 +84,8 @@ pub enum Dropped {
     Malformed,
     /// It is not valid in this state.
     Unexpected,
+    /// It answers no request for repair of this end.
+    Unrequested,
     /// The receive buffer is full.
     NoRoom,
     /// It asks for a connection while the endpoint does not listen or has too many connections.

@@ -40,6 +40,7 @@ mod path_state;
 mod pieces;
 mod received_messages;
 mod reordering;
+mod requested_repairs;
 mod ring;
 mod rtt;
 mod seal;

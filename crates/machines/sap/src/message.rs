@@ -50,7 +50,7 @@ pub enum MessageKind {
     /// An approximate message, as it arrived.
     Approximate,
     /// Exact ranges of an earlier approximate message, in reply to [`SapEndpoint::repair`]; no
-    /// ranges if the sender no longer has the message.
+    /// ranges if the sender no longer has the message. Answers to no request are dropped.
     ///
     /// [`SapEndpoint::repair`]: crate::SapEndpoint::repair
     Repair,

@@ -76,7 +76,7 @@ fn frame(damage: &Damage) -> Check {
 }
 
 /// The reasons for which an endpoint drops datagrams, with the names of their counts.
-const REASONS: [(&str, Dropped); 15] = [
+const REASONS: [(&str, Dropped); 16] = [
     ("dropped_closed", Dropped::Closed),
     ("dropped_damaged", Dropped::Damaged),
     ("dropped_displaced", Dropped::Displaced),
@@ -91,5 +91,6 @@ const REASONS: [(&str, Dropped); 15] = [
     ("dropped_refused", Dropped::Refused),
     ("dropped_unexpected", Dropped::Unexpected),
     ("dropped_unproven", Dropped::Unproven),
+    ("dropped_unrequested", Dropped::Unrequested),
     ("dropped_version", Dropped::Version),
 ];

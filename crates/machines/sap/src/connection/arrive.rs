@@ -95,8 +95,9 @@ impl Connection {
         // A packet that finds no room stays unacknowledged, so that the peer retransmits it.
         let in_turn = number == 0 || self.seen.contains(number - 1);
         let outcome = self.dispatch(now, number, packet, meta);
-        // A duplicate or late packet has arrived as well, and is acknowledged.
-        if !matches!(outcome, Ok(()) | Err(Dropped::Duplicate | Dropped::Late)) {
+        // A duplicate, late or unrequested packet has arrived as well, and is acknowledged.
+        let is_done = |it| matches!(it, Dropped::Duplicate | Dropped::Late | Dropped::Unrequested);
+        if !outcome.map_or_else(is_done, |()| true) {
             return outcome;
         }
         if let Some(late) = self.seen.insert(now, number) {
@@ -243,6 +244,9 @@ impl Connection {
         meta: &DatagramMeta,
     ) -> Result<(), Dropped> {
         let (mut received, part) = decode(packet, meta.frame).ok_or(Dropped::Malformed)?;
+        if received.kind == MessageKind::Repair && !self.inbox.requested.clip(&mut received) {
+            return Err(Dropped::Unrequested);
+        }
         self.inbox.partial.progress_at = now;
         if let (MessageKind::Repair, Some(part)) = (received.kind, part) {
             self.continue_repair((received.stream, received.number), part.total as usize);
@@ -272,8 +276,10 @@ impl Connection {
             }
             _ if !self.make_room(weight(received.data.len())) => Err(Dropped::NoRoom),
             (kind, _) => {
-                if kind == MessageKind::Approximate {
-                    self.inbox.received.note(name, is_again);
+                match kind {
+                    MessageKind::Approximate => self.inbox.received.note(name, is_again),
+                    MessageKind::Repair => self.inbox.requested.on_answer(&received),
+                    MessageKind::Precise => {}
                 }
                 self.deliver(received);
                 Ok(())

@@ -63,6 +63,7 @@ impl Connection {
         let part = (far || as_part).then_some(Part { offset: base as u32, total: 0 });
         let base = part.map_or(0, |_| base);
         let near: Vec<_> = group.iter().map(|range| range.start - base..range.end - base).collect();
+        self.inbox.requested.insert((stream, number), group);
         let name = self.outbox.next_name();
         let request = SapRepair(SapData { stream, number, part, spans: spans(&near) });
         self.outbox.requests.insert(name, request);

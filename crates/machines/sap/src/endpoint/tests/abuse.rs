@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use windfall_wire_net::sap::{Reason, SapAccept, SapAck, SapHeader, SapPing};
+use windfall_wire_net::sap::{Part, Reason, SapAccept, SapAck, SapData, SapHeader, SapPing, flags};
 
 use super::super::*;
 use super::network::{A, B, CLEAN, DELAY, Network, SECOND, address};
@@ -348,6 +348,53 @@ fn the_repair_of_one_message_is_bounded() {
         repaired += network.receive(B, b).iter().map(|it| it.data.len()).sum::<usize>();
     }
     assert!((1000..=8000).contains(&repaired), "{repaired} bytes for a message of 1000");
+}
+
+/// Delivers an answer to a request for repair from `A`, whether or not there was one.
+fn answer_repair(network: &mut Network, id: ConnectionId, number: u32, head: &SapData) {
+    let bytes: usize = head.spans.iter().map(|span| span.range().len()).sum();
+    let body = [&head.emit()[..], &vec![7; bytes]].concat();
+    let flags = flags::REPAIRED | head.part.map_or(0, |_| flags::PART);
+    let exact = body.len() as u16;
+    let header = SapHeader { kind: SapKind::Data, flags, exact, connection: id.0, number };
+    let bytes: Bytes = [&header.emit([&body, &[]])[..], &body].concat().into();
+    let now = network.now;
+    network.ends[B].handle_datagram(now, &DatagramMeta::new(address(A)), &bytes);
+}
+
+#[test]
+#[expect(clippy::single_range_in_vec_init, reason = "an answer may have one range")]
+fn an_answer_to_no_request_for_repair_is_acknowledged_and_dropped() {
+    let (mut network, [a, b]) = Network::connected(SapConfig::standard(), CLEAN, 1);
+    network.send(A, a, Mode::Approximate { protected: 0 }, &[7; 100]);
+    network.run(SECOND);
+    assert_eq!(network.receive(B, b).len(), 1);
+    network.impairments.loss = 1.0;
+    network.ends[B].repair(b, 0, 0, &[1..5, 30..40]).expect("it is open");
+    let part = |offset| Some(Part { offset, total: 100_000 });
+    let cases = [
+        (0, 0, None, vec![60_000..60_005]),
+        (0, 0, None, vec![5..30, 40..50]),
+        (0, 0, part(70_000), vec![0..10]),
+        (0, 77, None, vec![1..5]),
+        (0, 77, None, vec![]),
+        (9, 0, None, vec![1..5]),
+    ];
+    for (index, (stream, number, part, ranges)) in cases.into_iter().enumerate() {
+        let head = SapData { stream, number, part, spans: crate::encode::spans(&ranges) };
+        answer_repair(&mut network, b, 100 + index as u32, &head);
+        assert!(network.receive(B, b).is_empty(), "{stream} {number} {ranges:?}");
+    }
+    assert_eq!(network.ends[B].drops().get(&Dropped::Unrequested), Some(&6));
+    let answer = SapData { spans: crate::encode::spans(&[0..3, 35..60]), ..SapData::default() };
+    answer_repair(&mut network, b, 106, &answer);
+    let repairs = network.receive(B, b);
+    let [repair] = &repairs[..] else { panic!("{repairs:?}") };
+    assert_eq!((&repair.exact, repair.data.len()), (&vec![1..3, 35..40], 7));
+    network.run(SECOND);
+    let acks = network.sent(B, SapKind::Ack);
+    let last = SapPacket::parse(&acks.last().expect("it has sent").to_bytes()).expect("an ACK");
+    assert_eq!(SapAck::parse(&last.exact()).expect("an ACK").largest, 106);
 }
 
 /// Connects a client from each port of `from`; returns the number of connections at `B`.
