@@ -247,31 +247,32 @@ fn put_source(header: &mut libc::msghdr, source: IpAddr) {
     }
 }
 
-/// Receives a batch of datagrams, at most one per buffer and [`BATCH`] in all.
+/// Receives a batch of datagrams, at most one per pair of buffers and [`BATCH`] in all. A datagram
+/// that is longer than the first buffer of its pair continues in the second.
 pub(crate) fn receive<'a>(
     fd: BorrowedFd<'_>,
-    buffers: impl Iterator<Item = &'a mut [u8]>,
+    buffers: impl Iterator<Item = [&'a mut [u8]; 2]>,
     received: &mut ArrayVec<Incoming, BATCH>,
 ) -> io::Result<()> {
     let mut addresses = [Address([0; 28]); BATCH];
     // Memory that the system does not write to is not read.
     let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
-    let mut slices: ArrayVec<libc::iovec, BATCH> = ArrayVec::new();
-    slices.extend(
-        buffers.take(BATCH).map(|buffer| libc::iovec {
+    let mut slices: ArrayVec<[libc::iovec; 2], BATCH> = ArrayVec::new();
+    slices.extend(buffers.take(BATCH).map(|pair| {
+        pair.map(|buffer| libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
             iov_len: buffer.len(),
-        }),
-    );
+        })
+    }));
     let mut headers: ArrayVec<libc::mmsghdr, BATCH> = ArrayVec::new();
-    for (index, slice) in slices.iter_mut().enumerate() {
+    for (index, pair) in slices.iter_mut().enumerate() {
         // SAFETY: all-zero bytes are a legal value of this plain structure.
         let mut header: libc::mmsghdr = unsafe { zeroed() };
         let message = &mut header.msg_hdr;
         message.msg_name = addresses[index].0.as_mut_ptr().cast();
         message.msg_namelen = size_of::<Address>() as libc::socklen_t;
-        message.msg_iov = &raw mut *slice;
-        message.msg_iovlen = 1;
+        message.msg_iov = pair.as_mut_ptr();
+        message.msg_iovlen = pair.len() as _;
         message.msg_control = controls[index].as_mut_ptr().cast();
         message.msg_controllen = size_of::<Control>() as _;
         headers.push(header);
@@ -279,7 +280,7 @@ pub(crate) fn receive<'a>(
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     let count = headers.len() as libc::c_uint;
     let no_timeout = std::ptr::null_mut();
-    // SAFETY: every header points to an address, a slice and a control buffer of the stated
+    // SAFETY: every header points to an address, slices and a control buffer of the stated
     // lengths, which live through the call, do not move and are not shared.
     let filled = unsafe {
         libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags as _, no_timeout)

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use arrayvec::ArrayVec;
 use bytes::Bytes;
-use memmap2::MmapMut;
+use memmap2::{Advice, MmapMut, MmapOptions};
 use rustix::net::RecvFlags;
 use windfall_base::{DropReason, Drops};
 use windfall_wire_net::carrier::Ports;
@@ -18,12 +18,14 @@ use windfall_wire_net::{Addresses, CarrierPacket, Ipv4Packet, UdpLitePacket, car
 
 use super::{ReceivedDatagram, UNSET, UdpLiteSocket};
 use crate::carrier::Carrier;
-use crate::pool::{Pool, WORTH};
+use crate::pool::{LONG, Pool, WORTH};
 use crate::system::{self, Incoming, SocketOption};
 
-/// The buffer size of one datagram, until a longer one has arrived, which is truncated and lost. It
-/// holds the longest 802.11 MSDU, so that the first path MTU probe fits.
+/// The size of the first buffer of one datagram, until a longer one has arrived. It holds the
+/// longest 802.11 MSDU, so that path MTU probes fit.
 const USUAL: usize = 2304;
+/// The size of the second buffer, for what the first does not hold.
+const REST: usize = LONG - USUAL;
 /// The number of received datagrams after which their copies are drained from the placeholder.
 const COPIES: usize = 16;
 /// The number of datagrams in a batch after a longer datagram has arrived.
@@ -34,18 +36,49 @@ const LONG_BATCH: usize = 16;
 pub(super) struct Scratch {
     /// A datagram longer than usual has arrived.
     long: bool,
-    /// One buffer for all datagrams of the usual length, or one for each long one.
+    /// The buffers of a batch until then.
+    usual: Option<UsualBuffers>,
+    /// One buffer for each long datagram of a batch after that.
     buffers: ArrayVec<MmapMut, LONG_BATCH>,
     /// The datagrams that were discarded.
     drops: Drops,
 }
 
-impl Scratch {
-    /// Returns the buffer of the datagram with this index.
-    fn buffer(&self, index: usize) -> &[u8] {
-        if self.long { &self.buffers[index] } else { &self.buffers[0][index * USUAL..][..USUAL] }
+/// The buffers of datagrams that are usually short.
+#[derive(Debug)]
+struct UsualBuffers {
+    /// The first [`USUAL`] bytes of each datagram.
+    starts: MmapMut,
+    /// The next [`REST`] bytes of each. Only long datagrams occupy memory here.
+    rests: MmapMut,
+}
+
+impl UsualBuffers {
+    fn new() -> io::Result<Self> {
+        let starts = MmapMut::map_anon(system::BATCH * USUAL)?;
+        let rests = MmapOptions::new().len(system::BATCH * REST).no_reserve_swap().map_anon()?;
+        // A huge page would occupy memory for the whole batch. A kernel without them refuses.
+        let _ = rests.advise(Advice::NoHugePage);
+        Ok(Self { starts, rests })
     }
 
+    fn pairs(&mut self) -> impl Iterator<Item = [&mut [u8]; 2]> {
+        let starts = self.starts.chunks_exact_mut(USUAL);
+        starts.zip(self.rests.chunks_exact_mut(REST)).map(|(start, rest)| [start, rest])
+    }
+
+    /// Returns a copy of the first `len` bytes of the datagram with this index.
+    fn copy(&self, index: usize, len: usize) -> Bytes {
+        let start = &self.starts[index * USUAL..][..len.min(USUAL)];
+        if len <= USUAL {
+            return Bytes::copy_from_slice(start);
+        }
+        let rest = &self.rests[index * REST..][..len - USUAL];
+        Bytes::from([start, rest].concat())
+    }
+}
+
+impl Scratch {
     fn receive(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -57,13 +90,32 @@ impl Scratch {
             while !self.buffers.is_full() {
                 self.buffers.push(pool.take()?);
             }
-            let slices = self.buffers.iter_mut().map(|pages| &mut pages[..]);
-            return system::receive(fd, slices.take(most), received);
+            let pairs = self.buffers.iter_mut().map(|pages| [&mut pages[..], &mut []]);
+            return system::receive(fd, pairs.take(most), received);
         }
-        if self.buffers.is_empty() {
-            self.buffers.push(MmapMut::map_anon(system::BATCH * USUAL)?);
+        if self.usual.is_none() {
+            self.usual = Some(UsualBuffers::new()?);
         }
-        system::receive(fd, self.buffers[0].chunks_exact_mut(USUAL).take(most), received)
+        let pairs = self.usual.iter_mut().flat_map(UsualBuffers::pairs);
+        system::receive(fd, pairs.take(most), received)
+    }
+
+    /// Returns the bytes of a received datagram; long ones without a copy, if they have a buffer of
+    /// their own. Returns `None` if the buffers do not hold all of it.
+    fn bytes_of(&mut self, incoming: &Incoming, pool: &Pool) -> io::Result<Option<Bytes>> {
+        let index = incoming.index;
+        let len = incoming.len;
+        if len > LONG {
+            return Ok(None);
+        }
+        if let Some(usual) = &self.usual {
+            return Ok(Some(usual.copy(index, len)));
+        }
+        if len < WORTH {
+            return Ok(Some(Bytes::copy_from_slice(&self.buffers[index][..len])));
+        }
+        let pages = std::mem::replace(&mut self.buffers[index], pool.take()?);
+        Ok(Some(pool.lend(pages).slice(..len)))
     }
 }
 
@@ -161,19 +213,11 @@ impl UdpLiteSocket {
         let mut longer = false;
         let mut whole = false;
         for incoming in &received {
-            let Some(bytes) = scratch.buffer(incoming.index).get(..incoming.len) else {
-                // The next ones find room.
-                longer = true;
+            longer |= incoming.len > USUAL;
+            let Some(data) = scratch.bytes_of(incoming, &self.pool)? else {
                 let count = incoming.len.div_ceil(incoming.segment.unwrap_or(incoming.len).max(1));
                 scratch.drops.count_many(DropReason::Truncated, count as u64);
                 continue;
-            };
-            let data = if bytes.len() < WORTH {
-                Bytes::copy_from_slice(bytes)
-            } else {
-                let fresh = self.pool.take()?;
-                let pages = std::mem::replace(&mut scratch.buffers[incoming.index], fresh);
-                self.pool.lend(pages).slice(..incoming.len)
             };
             // The system may have merged datagrams of one length.
             let size = incoming.segment.unwrap_or(incoming.len).max(1);
@@ -197,8 +241,9 @@ impl UdpLiteSocket {
         if whole && self.merge() {
             longer = true;
         }
-        if longer {
-            (scratch.long, scratch.buffers) = (true, ArrayVec::new());
+        if longer && !scratch.long {
+            scratch.long = true;
+            scratch.usual = None;
         }
         Ok(arrivals.len() - before)
     }
@@ -214,6 +259,7 @@ impl UdpLiteSocket {
     /// Releases the receive buffers until they are needed again.
     pub fn rest(&self) {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.usual = None;
         scratch.buffers.clear();
         self.pool.clear();
     }
