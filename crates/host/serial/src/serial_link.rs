@@ -30,6 +30,8 @@ use crate::modem::ModemCall;
 
 /// The time for which a modem may call, if none is given.
 const CALL: Duration = Duration::from_secs(90);
+/// The least MTU of a device with IPv4 (RFC 791, section 3.2).
+const LEAST_MTU: u16 = 68;
 /// Packets that wait for a slow line at most, and their bytes: some seconds at 57 600 b/s.
 const QUEUE: Limits =
     Limits { packets: 64, bytes: 32_768, mark: usize::MAX, management: Management::DropTail };
@@ -186,7 +188,8 @@ pub fn run(
     let notice = move |notice| told(&LineReport::Notice(notice));
     let start = || LinePump::start(line, plan.address.clone(), plan.record.clone(), notice);
     let up = LineReport::Up { device: plan.device.clone(), local, peer };
-    let (device, routes) = device(plan, local, peer, !command.is_empty());
+    let mtu = mtu(plan.mtu, end.peer_mru());
+    let (device, routes) = device(plan, mtu, local, peer, !command.is_empty());
     let (mut outcome, mut end, pump, lost) = if command.is_empty() {
         let device = open_here(&device, &routes)?;
         let (pump, line) = start().context(doing)?;
@@ -318,16 +321,23 @@ fn addresses(
     }
 }
 
+/// Returns the MTU of a device whose peer takes packets of up to `peer_mru` bytes. Within it, the
+/// kernel fragments packets or tells their senders the path MTU.
+fn mtu(own: u16, peer_mru: Option<u16>) -> u16 {
+    own.min(peer_mru.unwrap_or(own)).max(LEAST_MTU)
+}
+
 /// The device and its routes; everything goes over the line where it is the only way.
 fn device(
     plan: &LinePlan,
+    mtu: u16,
     local: Ipv4Addr,
     peer: Ipv4Addr,
     is_only: bool,
 ) -> (DevicePlan, Vec<RoutePlan>) {
     let device = DevicePlan {
         name: plan.device.clone(),
-        mtu: plan.mtu.into(),
+        mtu: mtu.into(),
         addresses: vec![(IpAddr::V4(local), 32)],
     };
     let route = |destination: Ipv4Addr, prefix| RoutePlan {
@@ -379,5 +389,19 @@ impl<F: Fn(&LineReport)> Observer<SerialEnd> for Reports<'_, F> {
             }
             (self.tell)(&LineReport::Event(event));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_sends_no_longer_packets_than_its_peer_takes() {
+        assert_eq!(mtu(1_500, Some(576)), 576);
+        assert_eq!(mtu(600, Some(1_500)), 600);
+        assert_eq!(mtu(1_500, None), 1_500);
+        // PPP grants 64 bytes, and IPv4 needs 68.
+        assert_eq!(mtu(1_500, Some(64)), 68);
     }
 }

@@ -91,6 +91,10 @@ trait Body: fmt::Debug + Send {
         None
     }
     fn poll_timeout(&self) -> Option<(Instant, &'static str)>;
+    /// Returns the length of the longest packet that the peer takes, if the framing tells.
+    fn peer_mru(&self) -> Option<u16> {
+        None
+    }
     fn ledger(&self) -> Ledger;
     fn sent(&self) -> u64;
 }
@@ -135,6 +139,12 @@ impl SerialEnd {
     /// Starts to terminate the connection, if the framing has one.
     pub fn close(&mut self, now: Instant) {
         self.body.close(now);
+    }
+
+    /// Returns the length of the longest packet that the peer takes, if the framing negotiates it.
+    #[must_use]
+    pub fn peer_mru(&self) -> Option<u16> {
+        self.body.peer_mru()
     }
 
     /// Yields the next event; call until `None`.

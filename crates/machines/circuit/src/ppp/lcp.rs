@@ -101,6 +101,16 @@ impl Negotiation for Lcp {
             }
             (PROTOCOL_COMPRESSION, []) => self.compression.protocol = true,
             (ADDRESS_CONTROL_COMPRESSION, []) => self.compression.address_control = true,
+            // A known option of a wrong length: the peer learns the form and the default (RFC 1661,
+            // section 6).
+            (MRU, _) => return Verdict::Correct(DEFAULT_MRU.to_be_bytes().to_vec()),
+            (ACCM, _) => return Verdict::Correct(Accm::ALL.0.to_be_bytes().to_vec()),
+            (MAGIC, _) => {
+                return Verdict::Correct((self.random.bits() as u32).to_be_bytes().to_vec());
+            }
+            (PROTOCOL_COMPRESSION | ADDRESS_CONTROL_COMPRESSION, _) => {
+                return Verdict::Correct(Vec::new());
+            }
             _ => return Verdict::Refuse,
         }
         Verdict::Grant

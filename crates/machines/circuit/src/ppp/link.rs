@@ -109,6 +109,12 @@ impl PppLink {
         true
     }
 
+    /// Returns the length of the longest packet that the peer takes.
+    #[must_use]
+    pub fn peer_mru(&self) -> u16 {
+        self.lcp.negotiation.peer_mru
+    }
+
     /// Gives the bytes to put on the line.
     pub fn take_line(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.line)

@@ -292,6 +292,7 @@ fn options_are_negotiated_whichever_side_has_them() {
     let mut pair = Pair::new(configs, 1);
     pair.open();
     pair.run(5, |_| {});
+    assert_eq!((pair.ends[1].peer_mru(), pair.ends[0].peer_mru()), (576, 1_500));
     assert!(pair.ends[1].send(&packet(576)) && !pair.ends[1].send(&packet(577)));
     assert!(pair.ends[0].send(&packet(1_500)));
     assert!(!pair.events[0].iter().any(|event| matches!(event, PppEvent::Ipv6Up { .. })));

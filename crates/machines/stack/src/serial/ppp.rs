@@ -281,6 +281,10 @@ impl Body for PppLine {
         earlier(self.ppp.poll_timeout().map(|at| (at, "ppp")), slot)
     }
 
+    fn peer_mru(&self) -> Option<u16> {
+        Some(self.ppp.peer_mru())
+    }
+
     fn ledger(&self) -> Ledger {
         let held = (self.queue.len() + self.deliveries.len()) as u64;
         Ledger { taken: self.taken, given: self.given, held, drops: self.drops.clone() }

@@ -221,7 +221,7 @@ fn a_hint_lowers_what_is_asked_for_and_adds_bytes_to_escape() {
 
 #[test]
 fn each_option_of_the_peer_is_granted_corrected_or_refused() {
-    let mut end = End::new(PppConfig::default());
+    let mut end = End::new(PppConfig { max_failure: 10, ..PppConfig::default() });
     end.link.open(end.now);
     end.said();
     let granted = [1, 4, 0, 64, 2, 6, 0, 0, 0, 1, 5, 6, 1, 2, 3, 4, 7, 2, 8, 2];
@@ -238,10 +238,19 @@ fn each_option_of_the_peer_is_granted_corrected_or_refused() {
     // What is not negotiable is refused before anything is corrected, and alone named.
     let mixed = [1, 4, 0, 63, 3, 4, 0xc0, 0x23, 7, 2];
     assert_eq!(end.hear(LCP, REQUEST, 4, &mixed), [(LCP, REJECT, 4, vec![3, 4, 0xc0, 0x23])]);
-    // Lengths that do not fit the kind are no such option; what cannot be read is discarded.
-    for wrong in [&[1, 3, 5][..], &[2, 4, 0, 0], &[5, 3, 1], &[7, 3, 0], &[8, 3, 0]] {
-        assert_eq!(end.hear(LCP, REQUEST, 5, wrong), [(LCP, REJECT, 5, wrong.to_vec())]);
+    // A length that does not fit the kind is corrected; what cannot be read is discarded.
+    for (wrong, right) in [
+        (&[1, 3, 5][..], &[1, 4, 5, 220][..]),
+        (&[2, 4, 0, 0], &[2, 6, 255, 255, 255, 255]),
+        (&[7, 3, 0], &[7, 2]),
+        (&[8, 3, 0], &[8, 2]),
+    ] {
+        assert_eq!(end.hear(LCP, REQUEST, 5, wrong), [(LCP, NAK, 5, right.to_vec())]);
     }
+    let [(LCP, NAK, 5, hint)] = &end.hear(LCP, REQUEST, 5, &[5, 3, 1])[..] else {
+        panic!("not corrected")
+    };
+    assert_eq!((hint.len(), kinds(hint)), (6, vec![5]));
     assert_eq!(end.hear(LCP, REQUEST, 6, &[1, 9, 0]), []);
     assert_eq!(end.events(), []);
 }
