@@ -48,7 +48,7 @@ pub enum ReadError {
     /// A block is cut short, or its length makes no sense.
     #[error(
         "byte {at}: a block of {length} bytes does not fit in the file of {size} bytes; \
-             the file was cut short or is none of pcapng"
+             the file was cut short or is damaged"
     )]
     Block {
         /// The offset of the block.
