@@ -316,11 +316,11 @@ impl Recovery {
         if self.sacked.containing(flow.una).is_some() {
             self.sacked.clear();
         }
-        self.mark_at_timeout(now, flow, smoothed);
         // One within a recovery belongs to the reduction that began it.
         if first && !self.active {
             self.undo = self.new_undo(true);
         }
+        self.mark_at_timeout(now, flow, smoothed);
         self.active = false;
         self.timed_out = true;
         self.recover = flow.max;

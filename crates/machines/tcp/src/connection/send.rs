@@ -109,7 +109,7 @@ impl Connection {
         } else {
             flow.max.saturating_sub(flow.mss).max(flow.una).max(self.start_of_fin())..flow.max
         };
-        self.recovery.on_probe(flow.max.max(range.end), range.start < flow.max);
+        self.recovery.on_probe(&range, range.start < flow.max);
         (!range.is_empty()).then_some(range)
     }
 

@@ -276,7 +276,7 @@ fn the_tail_is_probed_only_where_nothing_else_will_find_its_loss() {
     };
     assert!(may_probe(&|_| {}));
     assert!(!Recovery::new(LossRecovery::Sack, true).may_probe(&sent), "nothing noticed by time");
-    assert!(!may_probe(&|recovery| recovery.on_probe(10 * MSS, true)));
+    assert!(!may_probe(&|recovery| recovery.on_probe(&(9 * MSS..10 * MSS), true)));
     assert!(!may_probe(&|recovery| told(recovery, &sent, 5_000, 6_000)));
     assert!(!may_probe(&|recovery| recovery.begin(&sent, 5 * MSS)));
     assert!(!may_probe(&|recovery| {
@@ -422,7 +422,7 @@ fn the_answer_to_a_probe_tells_whether_it_has_repaired_a_loss() {
     let answers = |repeated: bool, (ack, reported, bare): (u64, bool, bool)| {
         let mut recovery = modelled();
         assert_eq!(recovery.answer_probe(END, true, true), ProbeAnswer::None, "there is none");
-        recovery.on_probe(END, repeated);
+        recovery.on_probe(&(END - MSS..END), repeated);
         let answer = recovery.answer_probe(ack, reported, bare);
         // It is awaited until it is answered.
         assert_eq!(recovery.may_probe(&flow(1)), answer != ProbeAnswer::None);
@@ -544,4 +544,33 @@ fn the_rate_is_what_was_delivered_over_the_longer_of_sending_and_arriving() {
     assert!((sample.rate - 4_000.0 / 0.043).abs() < 1e-6, "{sample:?}");
     // Without anything new there is no sample.
     assert!(recovery.take_rate(after(44), None).is_none());
+}
+
+#[test]
+fn each_copy_of_a_segment_is_explained_by_a_report_of_its_own() {
+    // RFC 3708: as many duplicates as retransmissions.
+    let sent = flow(1);
+    let segment = 1..1 + MSS;
+    for by_echo in [false, true] {
+        let mut recovery = Recovery::new(LossRecovery::Sack, false);
+        recovery.on_timeout(after(100), &sent, None, true);
+        recovery.on_sent(after(100), &segment, &sent, false);
+        recovery.on_timeout(after(300), &sent, None, false);
+        recovery.on_sent(after(300), &segment, &sent, false);
+        let whole = SendSequence { una: sent.max, ..sent };
+        if by_echo {
+            // It answers what left before the first retransmission.
+            let echo = Echo { now: after(400), age: Some(350), least: None };
+            recovery.on_progress(10 * MSS, &whole, &echo);
+        } else {
+            recovery.on_progress(10 * MSS, &whole, &ECHO);
+            recovery.explain(segment.clone());
+            assert_eq!(recovery.take_spurious(&whole), None);
+            recovery.explain(1 + MSS..1 + 2 * MSS);
+            assert_eq!(recovery.take_spurious(&whole), None, "that was sent once");
+            recovery.explain(1..1 + MSS / 2);
+            recovery.explain(1 + MSS / 2..1 + MSS);
+        }
+        assert_eq!(recovery.take_spurious(&whole), Some(Spurious::Timeout));
+    }
 }

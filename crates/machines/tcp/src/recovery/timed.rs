@@ -28,6 +28,7 @@ enum FrtoState {
 /// The probe of the tail whose answer is awaited.
 #[derive(Clone, Copy, Debug)]
 struct TailProbe {
+    start: u64,
     /// SND.NXT when it was sent.
     end: u64,
     /// It carried nothing new.
@@ -383,11 +384,17 @@ impl Recovery {
             && !self.repairs_timeout(flow)
     }
 
-    /// Notes that a probe of the tail leaves.
-    pub(crate) fn on_probe(&mut self, end: u64, repeated: bool) {
+    /// Notes that `range` leaves as a probe of the tail; it was `repeated` if it left before.
+    pub(crate) fn on_probe(&mut self, range: &Range<u64>, repeated: bool) {
         if let Some(timed) = &mut self.timed {
-            timed.probe = Some(TailProbe { end, repeated });
+            timed.probe = Some(TailProbe { start: range.start, end: range.end, repeated });
         }
+    }
+
+    /// Returns the data that left again as a probe of the tail whose answer is awaited.
+    pub(super) fn repeated_probe(&self) -> Option<Range<u64>> {
+        let probe = self.timed.as_ref()?.probe.filter(|probe| probe.repeated)?;
+        Some(probe.start..probe.end)
     }
 
     /// Returns the outcome of the probe after an acknowledgment of `ack` (section 7.4); `reported`

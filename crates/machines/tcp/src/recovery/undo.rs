@@ -9,11 +9,58 @@ use super::rack::{Echo, is_older};
 use super::{Recovery, SendSequence};
 use crate::config::LossRecovery;
 
+/// Retransmitted data, each copy counted: the peer reports each duplicate that it receives once.
+#[derive(Clone, Debug, Default)]
+struct Copies {
+    /// The set at `n` holds what left more than `n` times.
+    sets: Vec<RangeSet>,
+}
+
+impl Copies {
+    const fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    /// Counts one copy more of `range`.
+    fn add(&mut self, range: Range<u64>) {
+        let mut pieces = vec![range];
+        for set in &mut self.sets {
+            let again = pieces.iter().flat_map(|piece| set.within(piece.clone())).collect();
+            for piece in core::mem::replace(&mut pieces, again) {
+                set.insert(piece);
+            }
+        }
+        if !pieces.is_empty() {
+            let mut set = RangeSet::default();
+            pieces.into_iter().for_each(|piece| _ = set.insert(piece));
+            self.sets.push(set);
+        }
+    }
+
+    /// Counts one copy less of `range`.
+    fn take(&mut self, range: Range<u64>) {
+        let mut pieces = vec![range];
+        for set in self.sets.iter_mut().rev() {
+            let rest = pieces.iter().flat_map(|piece| set.gaps(piece.clone())).collect();
+            for piece in core::mem::replace(&mut pieces, rest) {
+                set.remove(piece);
+            }
+        }
+        self.sets.retain(|set| !set.is_empty());
+    }
+
+    /// Forgets all copies of `range`.
+    fn remove(&mut self, range: &Range<u64>) {
+        self.sets.iter_mut().for_each(|set| set.remove(range.clone()));
+        self.sets.retain(|set| !set.is_empty());
+    }
+}
+
 /// The last reduction for a loss, while it may still prove to be without need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undo {
     /// Sent again since the reduction, and not shown to have been without need.
-    unexplained: RangeSet,
+    unexplained: Copies,
     /// The data that the peer has received damaged: no congestion.
     damaged: RangeSet,
     /// When the first retransmission was sent.
@@ -46,12 +93,20 @@ impl Undo {
 
     /// Notes that `range` left once more.
     fn on_repeated(&mut self, now: Instant, range: Range<u64>) {
-        self.damaged.gaps(range).for_each(|gap| _ = self.unexplained.insert(gap));
+        self.damaged.gaps(range).for_each(|gap| self.unexplained.add(gap));
         self.since.get_or_insert(now);
     }
 
-    /// Notes that a loss does not explain why `range` was missing.
-    fn explain(&mut self, range: Range<u64>) {
+    /// Notes that one copy of `range` was without need.
+    fn explain_copy(&mut self, range: Range<u64>) {
+        if !self.unexplained.is_empty() {
+            self.unexplained.take(range);
+            self.is_spurious |= self.unexplained.is_empty();
+        }
+    }
+
+    /// Notes that every copy of `range` was without need.
+    fn explain_copies(&mut self, range: &Range<u64>) {
         if !self.unexplained.is_empty() {
             self.unexplained.remove(range);
             self.is_spurious |= self.unexplained.is_empty();
@@ -67,8 +122,17 @@ impl Recovery {
 
     /// Returns the record of a reduction that may prove to be without need; Net/3 keeps none.
     pub(super) fn new_undo(&self, by_timeout: bool) -> Option<Box<Undo>> {
+        if self.repair == LossRecovery::Net3 {
+            return None;
+        }
         let lost = self.timed.as_ref().map_or(0, |timed| timed.counted_losses());
-        (self.repair != LossRecovery::Net3).then(|| Box::new(Undo::new(by_timeout, lost)))
+        let mut undo = Undo::new(by_timeout, lost);
+        // The timeout ends the wait for the answer to a probe of the tail (RFC 8985, section 7.4).
+        // If that repaired a loss, the peer reports no duplicate of it, and the reduction stays.
+        if by_timeout && let Some(probe) = self.repeated_probe() {
+            undo.unexplained.add(probe);
+        }
+        Some(Box::new(undo))
     }
 
     pub(super) fn note_repeated(&mut self, now: Instant, range: &Range<u64>, flow: &SendSequence) {
@@ -80,11 +144,10 @@ impl Recovery {
         }
     }
 
-    /// Takes a D-SACK for `range`. Only timestamps undo a timeout: one duplicate does not show that
-    /// the oldest segment has arrived.
+    /// Takes a D-SACK for `range`: one copy of it was without need (RFC 3708).
     pub(crate) fn explain(&mut self, range: Range<u64>) {
-        if let Some(undo) = self.undo.as_mut().filter(|undo| !undo.by_timeout) {
-            undo.explain(range);
+        if let Some(undo) = &mut self.undo {
+            undo.explain_copy(range);
         }
     }
 
@@ -93,7 +156,7 @@ impl Recovery {
     pub(crate) fn explain_damage(&mut self, range: Range<u64>) {
         let Some(undo) = self.undo.as_mut().filter(|undo| !undo.by_timeout) else { return };
         undo.damaged.insert(range.clone());
-        undo.unexplained.remove(range);
+        undo.unexplained.remove(&range);
         let lost = self.timed.as_ref().map(|timed| timed.lost());
         let mut others = lost.into_iter().flat_map(RangeSet::iter);
         let is_damaged = |lost: Range<u64>| undo.damaged.gaps(lost).next().is_none();
@@ -105,7 +168,7 @@ impl Recovery {
     pub(super) fn explain_by_echo(&mut self, una: u64, echo: &Echo) {
         if let Some(undo) = &mut self.undo {
             match undo.since {
-                Some(since) if is_older(echo, since) => undo.explain(0..una),
+                Some(since) if is_older(echo, since) => undo.explain_copies(&(0..una)),
                 // No retransmission has left: the data that seemed lost have arrived.
                 None => undo.is_spurious |= !undo.by_timeout && una >= self.recover,
                 Some(_) => {}

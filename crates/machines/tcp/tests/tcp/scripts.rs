@@ -451,6 +451,11 @@ scripts! {
     undo_duplicate
     undo_echo
     undo_one_of_two
+    undo_timeout
+    undo_timeout_go_back
+    undo_timeout_probe
+    undo_timeout_probe_lost
+    undo_timeout_twice
     urgent
     window_by_time
     window_offered
