@@ -63,7 +63,7 @@ pub struct TcpConfig {
     pub rack: bool,
     /// Proportional rate reduction during fast recovery, if SACK was negotiated (RFC 9937).
     pub prr: bool,
-    /// Detection of spurious timeouts, whose reduction is undone, if RACK is in use (RFC 5682).
+    /// Detection of spurious timeouts, whose reduction is undone (RFC 5682).
     pub f_rto: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,

@@ -10,6 +10,7 @@ use crate::config::LossRecovery;
 
 mod delivery;
 mod flight;
+mod frto;
 mod prr;
 mod rack;
 mod sack;
@@ -17,6 +18,7 @@ mod timed;
 mod undo;
 
 pub(crate) use delivery::{Sample, Snapshot};
+pub(crate) use frto::TimeoutVerdict;
 pub(crate) use rack::{Echo, is_older};
 pub(crate) use sack::reported_duplicate;
 pub(crate) use timed::{ProbeAnswer, Totals};
@@ -58,8 +60,8 @@ pub(crate) struct Recovery {
     active: bool,
     /// SND.NXT when the last loss was detected: `recover` of RFC 6582, RecoveryPoint of RFC 6675.
     recover: u64,
-    /// Set if the last loss was noticed by a timeout.
-    timed_out: bool,
+    /// Set if the last loss was noticed by a timeout: what the basic F-RTO knows of it.
+    timeout: Option<frto::BasicFrto>,
     /// The inflation of the congestion window by duplicate acknowledgments.
     inflation: u64,
     /// The bytes that were in flight when recovery began or last made progress: each duplicate
@@ -100,7 +102,7 @@ impl Recovery {
             duplicates: 0,
             active: false,
             recover: 0,
-            timed_out: false,
+            timeout: None,
             inflation: 0,
             most_inflation: 0,
             pending: None,
@@ -137,7 +139,7 @@ impl Recovery {
     /// Returns whether something that left before the last timeout is not acknowledged.
     #[must_use]
     pub(crate) const fn repairs_timeout(&self, flow: &SendSequence) -> bool {
-        self.timed_out && flow.una <= self.recover
+        self.timeout.is_some() && flow.una <= self.recover
     }
 
     /// Returns whether nothing hints at a loss.
@@ -147,6 +149,7 @@ impl Recovery {
             && self.duplicates == 0
             && self.pending.is_none()
             && self.sacked.is_empty()
+            && self.timeout.is_none_or(|it| it == frto::BasicFrto::Settled)
             && self.timed.as_ref().is_none_or(|timed| timed.is_quiet())
     }
 
@@ -182,7 +185,9 @@ impl Recovery {
         match self.repair {
             // A higher count does not begin it again, as 4.4BSD compares for equality.
             LossRecovery::Net3 => self.duplicates == DUPLICATES,
-            LossRecovery::NewReno | LossRecovery::Sack if self.timed_out => flow.una > self.recover,
+            LossRecovery::NewReno | LossRecovery::Sack if self.timeout.is_some() => {
+                flow.una > self.recover
+            }
             LossRecovery::NewReno | LossRecovery::Sack => flow.una >= self.recover,
         }
     }
@@ -196,7 +201,7 @@ impl Recovery {
     pub(crate) fn begin(&mut self, flow: &SendSequence, target: u64) {
         self.active = true;
         self.recover = flow.max;
-        self.timed_out = false;
+        self.timeout = None;
         self.pending = Some(flow.una);
         self.partial = 0;
         self.rescued = false;
@@ -322,7 +327,7 @@ impl Recovery {
         }
         self.mark_at_timeout(now, flow, smoothed);
         self.active = false;
-        self.timed_out = true;
+        self.timeout = Some(frto::BasicFrto::Settled);
         self.recover = flow.max;
         self.duplicates = 0;
         self.inflation = 0;
@@ -359,6 +364,7 @@ impl Recovery {
     ) {
         let len = range.end - range.start;
         self.note_repeated(now, range, flow);
+        self.note_sent_after_timeout(range, flow);
         self.pipe += len;
         if repair && self.active {
             self.repaired = self.repaired.max(range.end);

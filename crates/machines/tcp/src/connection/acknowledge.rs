@@ -8,7 +8,7 @@ use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::event::Signals;
 use crate::recovery::{
-    Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious, reported_duplicate,
+    Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious, TimeoutVerdict, reported_duplicate,
 };
 use crate::rtt::TickEstimation;
 use crate::segment::Segment;
@@ -43,14 +43,11 @@ impl Connection {
         let latest = named >= before && (arrived > 0 || self.is_younger(seg, start));
         self.process_ecn_marks(now, seg, latest, arrived);
         let raw_window = seg.header.window;
+        let duplicate = self.is_duplicate(seg, named, reported);
         if named > self.sender.una {
             self.advance(now, named, seg, limited);
-        } else if named == self.sender.una && seg.header.options.notification.is_none() {
-            let bare = seg.data.is_empty() && raw_window == self.sender.raw_window;
-            let duplicate = if self.negotiated.sack { reported > 0 } else { bare };
-            if duplicate && self.sender.una < self.sender.max && !seg.has_any(TcpFlags::FIN) {
-                self.take_duplicate(now);
-            }
+        } else if duplicate {
+            self.take_duplicate(now);
         }
         if let Some(damaged) = damaged {
             self.follow_notification(now, damaged, seg);
@@ -64,6 +61,7 @@ impl Connection {
             let bare = !advanced && seg.data.is_empty() && reported == 0;
             self.judge_by_time(now, advanced, twice, bare);
         } else {
+            self.judge_timeout(advanced, duplicate);
             self.recovery.settle(&self.flow(), advanced);
         }
         self.report_delivery_rate(now, limited);
@@ -95,10 +93,43 @@ impl Connection {
         let flow = self.flow();
         let has_more = flow.nxt < self.sender.data_end() && flow.nxt < self.sender.snd_wnd_right;
         if self.recovery.detect_spurious_rto(&flow, advanced, has_more) {
-            self.operations.spurious_timeouts += 1;
-            self.congestion.on_spurious_timeout();
+            self.take_back_timeout();
         }
         self.notice_losses(now, advanced);
+    }
+
+    /// Looks for a timeout without need, where losses are not detected by time, after an
+    /// acknowledgment that `advanced` or is a `duplicate`.
+    fn judge_timeout(&mut self, advanced: bool, duplicate: bool) {
+        let flow = self.flow();
+        let has_more = flow.max < self.sender.data_end() && flow.max < self.sender.snd_wnd_right;
+        match self.recovery.judge_timeout(&flow, advanced, duplicate, has_more) {
+            TimeoutVerdict::None => {}
+            TimeoutVerdict::Spurious => {
+                self.take_back_timeout();
+                self.sender.nxt = self.sender.max;
+            }
+            TimeoutVerdict::Right => self.sender.nxt = self.sender.una,
+        }
+    }
+
+    /// Takes the reduction of a timeout back that F-RTO has found spurious.
+    fn take_back_timeout(&mut self) {
+        self.operations.spurious_timeouts += 1;
+        self.congestion.on_spurious_timeout();
+    }
+
+    /// Returns whether a segment that acknowledges up to `ack`, and by SACK `reported` bytes more,
+    /// is a duplicate acknowledgment (RFC 5681, section 2).
+    fn is_duplicate(&self, seg: &Segment, ack: u64, reported: u64) -> bool {
+        let sender = &self.sender;
+        let bare = seg.data.is_empty() && seg.header.window == sender.raw_window;
+        let is_repeated = if self.negotiated.sack { reported > 0 } else { bare };
+        is_repeated
+            && ack == sender.una
+            && ack < sender.max
+            && seg.header.options.notification.is_none()
+            && !seg.has_any(TcpFlags::FIN)
     }
 
     /// Begins a recovery if a loss is detected, and sets the timer for losses that may be detected

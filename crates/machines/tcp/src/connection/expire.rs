@@ -110,7 +110,11 @@ impl Connection {
         }
         self.congestion.on_timeout(&loss, first);
         self.note_reduction();
+        let may_be_spurious = self.config.f_rto && self.recovery.may_begin_basic_frto(&flow);
         self.recovery.on_timeout(now, &flow, self.rtt.smoothed(), first);
+        if may_be_spurious {
+            self.recovery.begin_basic_frto();
+        }
         self.set_timeout(self.rtt.deadline(now));
     }
 

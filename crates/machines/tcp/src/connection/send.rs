@@ -76,6 +76,10 @@ impl Connection {
         if self.sender.burst_left == 0 {
             return None;
         }
+        if let Some(range) = self.next_of_trial() {
+            self.count_burst(now);
+            return Some(self.send_range(now, range, false));
+        }
         if let Some(range) = self.next_path_probe(now, window) {
             self.count_burst(now);
             return Some(self.send_range(now, range, false));
@@ -111,6 +115,22 @@ impl Connection {
         };
         self.recovery.on_probe(&range, range.start < flow.max);
         (!range.is_empty()).then_some(range)
+    }
+
+    /// Returns the new data whose acknowledgment shows whether a timeout was spurious, whatever the
+    /// congestion window is (RFC 5682, section 2.1, step 2b).
+    fn next_of_trial(&mut self) -> Option<Range<u64>> {
+        let flow = self.flow();
+        if !self.recovery.tries_new_data(&flow) {
+            return None;
+        }
+        let end = self.sender.data_end().min(self.sender.snd_wnd_right).min(flow.max + flow.mss);
+        let candidate = Candidate { range: flow.max..end, fin: false };
+        if !candidate.range.is_empty() && self.should_send(&candidate) {
+            return Some(candidate.range);
+        }
+        self.recovery.end_basic_trial(&flow);
+        None
     }
 
     /// Returns the data that the windows allow from SND.NXT on.

@@ -574,3 +574,68 @@ fn each_copy_of_a_segment_is_explained_by_a_report_of_its_own() {
         assert_eq!(recovery.take_spurious(&whole), Some(Spurious::Timeout));
     }
 }
+
+/// Returns a sender without SACK whose first timeout has repeated the first segment.
+fn timed_out(flow: &SendSequence) -> Recovery {
+    let mut recovery = Recovery::new(LossRecovery::NewReno, false);
+    assert!(recovery.may_begin_basic_frto(flow));
+    recovery.on_timeout(after(100), flow, None, true);
+    recovery.begin_basic_frto();
+    assert!(!recovery.is_quiet());
+    recovery.on_sent(after(100), &(flow.una..flow.una + MSS), flow, false);
+    recovery
+}
+
+/// The verdict of an acknowledgment that `advanced` or is a duplicate, and of another one that
+/// advances.
+fn verdicts(recovery: &mut Recovery, una: u64, advanced: bool) -> [TimeoutVerdict; 2] {
+    let flow = SendSequence { una, ..flow(1) };
+    let first = recovery.judge_timeout(&flow, advanced, !advanced, true);
+    let more = SendSequence { una: una + MSS, ..flow };
+    [first, recovery.judge_timeout(&more, true, false, true)]
+}
+
+#[test]
+fn a_timeout_is_spurious_if_two_acknowledgments_advance_and_one_segment_was_repeated() {
+    // RFC 5682, section 2.1.
+    use TimeoutVerdict::{None, Spurious};
+    let judged = |una, advanced| verdicts(&mut timed_out(&flow(1)), una, advanced);
+    assert_eq!(judged(1 + MSS, true), [None, Spurious]);
+    assert_eq!(judged(1, false), [None, None], "a duplicate");
+    assert_eq!(judged(MSS, true), [None, None], "only a part of what was repeated");
+    assert_eq!(judged(1 + 10 * MSS, true), [None, None], "everything");
+    let mut recovery = timed_out(&flow(1));
+    recovery.on_sent(after(101), &(1 + MSS..1 + 2 * MSS), &flow(1), false);
+    assert_eq!(verdicts(&mut recovery, 1 + MSS, true), [None, None], "two segments were repeated");
+    let mut recovery = timed_out(&flow(1));
+    assert!(!recovery.may_begin_basic_frto(&flow(1)), "a second timeout");
+    recovery.begin(&flow(1), 0);
+    assert!(!recovery.may_begin_basic_frto(&flow(1)), "in a recovery");
+}
+
+#[test]
+fn new_data_leave_before_anything_else_is_repeated_after_a_timeout() {
+    // RFC 5682, section 2.1, steps 2b and 3.
+    let next = SendSequence { una: 1 + MSS, ..flow(1) };
+    let sent = |n| SendSequence { max: next.max + n * MSS, ..next };
+    let trial = || {
+        let mut recovery = timed_out(&flow(1));
+        assert!(!recovery.tries_new_data(&flow(1)));
+        recovery.judge_timeout(&next, true, false, true);
+        recovery
+    };
+    let verdict = |recovery: &mut Recovery, advanced: bool| {
+        recovery.judge_timeout(&next, advanced, !advanced, true)
+    };
+    let mut recovery = trial();
+    let tries = [0, 1, 2].map(|n| recovery.tries_new_data(&sent(n)));
+    assert_eq!(tries, [true, true, false], "two leave");
+    recovery.end_basic_trial(&sent(1));
+    assert_eq!(verdict(&mut recovery, false), TimeoutVerdict::Right, "a duplicate");
+    let mut recovery = trial();
+    recovery.end_basic_trial(&next);
+    assert_eq!(verdict(&mut recovery, false), TimeoutVerdict::None, "there were none");
+    let mut recovery = trial();
+    recovery.on_sent(after(200), &(1 + MSS..1 + 2 * MSS), &next, true);
+    assert_eq!(verdict(&mut recovery, true), TimeoutVerdict::Right, "more was repeated");
+}

@@ -367,7 +367,7 @@ impl Recovery {
         };
         if is_spurious {
             timed.reconsider(flow);
-            self.timed_out = false;
+            self.timeout = None;
             if let Some(undo) = self.undo.take() {
                 timed.take_back_losses(undo.lost_before());
             }

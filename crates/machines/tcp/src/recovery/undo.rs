@@ -182,9 +182,10 @@ impl Recovery {
         if self.active {
             self.leave();
         }
+        self.settle_timeout();
         self.timed.iter_mut().for_each(|timed| timed.take_back_losses(undo.lost_before));
         if flow.una < self.recover {
-            self.timed_out = false;
+            self.timeout = None;
             self.timed.iter_mut().for_each(|timed| timed.reconsider(flow));
         }
         Some(if undo.by_timeout { Spurious::Timeout } else { Spurious::Recovery })

@@ -361,6 +361,9 @@ scripts! {
     duplicate_acknowledges
     ecn
     f_rto
+    f_rto_basic
+    f_rto_basic_lost
+    f_rto_basic_no_data
     f_rto_in_recovery
     f_rto_nagle
     f_rto_new_data

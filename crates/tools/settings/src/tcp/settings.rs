@@ -418,7 +418,7 @@ pub static TCP_SETTINGS: &[TcpSetting] = &[
     ),
     switch!(
         "f-rto",
-        ("Take a timeout back that proves spurious, where RACK is in use", "RFC 5682"),
+        ("Take a timeout back that proves spurious", "RFC 5682"),
         f_rto,
         Told(kernel::f_rto)
     ),
