@@ -332,6 +332,38 @@ fn what_ethernet_puts_behind_a_packet_is_no_part_of_it() {
     }
 }
 
+/// A short packet has 24 or 28 bytes more on Ethernet, whatever is damaged of it.
+#[test]
+fn the_padding_of_a_damaged_packet_is_no_part_of_it() {
+    for version in [4, 6] {
+        let sent = datagrams(version);
+        let number = 5;
+        let own = sent[number].data.len();
+        // Routers change the class of traffic, the hops and the checksum. Both ends have the same
+        // address here, so that a packet of another source goes back.
+        let is_changed = |byte: usize| match version {
+            4 => [1, 8, 10, 11].contains(&byte) || (12..16).contains(&byte),
+            _ => [0, 1, 7].contains(&byte) || (8..24).contains(&byte),
+        };
+        for behind in [&[][..], &[1, 2, 3, 4]] {
+            let whole = over_ethernet(&sent, behind);
+            let length = whole[number].data.len() - 14;
+            for bit in (0..8 * length).filter(|bit| !is_changed(bit / 8)) {
+                let mut received = whole.clone();
+                let mut data = received[number].data.to_vec();
+                data[14 + bit / 8] ^= 0x80 >> (bit % 8);
+                received[number].data = data.into();
+                let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+                let found: Vec<_> = trace.entries().iter().map(|it| (it.at, &it.fault)).collect();
+                let inverted = vec![bit as u32].into();
+                let damaged = Fault::Damaged { truncated: None, inverted };
+                let expected = if bit < 8 * own { vec![(5, &damaged)] } else { Vec::new() };
+                assert_eq!(found, expected, "version {version}, bit {bit}, {behind:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_routers_change_before_a_packet_is_no_damage_of_it() {
     let sent = over_ethernet(&datagrams(4), &[]);

@@ -273,6 +273,30 @@ fn rows_of_one_time_are_one_change_and_rows_are_sorted() {
     assert_eq!(changes.notes, [note]);
 }
 
+/// The clock of a system has no time for a leap second: it is that of the second behind it.
+#[test]
+fn the_rows_of_a_leap_second_and_of_the_second_behind_it_are_one_change() {
+    let expected = "0s: rate 1Mbps, delay 10ms\n1s: rate 3Mbps, delay 20ms\n2s: rate 4Mbps\n";
+    for [first, leap, next, last] in [
+        ["23:59:59", "23:59:60", "00:00:00", "00:00:01"],
+        [
+            "2016-12-31T23:59:59Z",
+            "2016-12-31T23:59:60Z",
+            "2017-01-01T00:00:00Z",
+            "2017-01-01T00:00:01Z",
+        ],
+    ] {
+        let table = format!("t,dl,rtt\n{first},1,10\n{leap},2,20\n{next},3,-\n{last},4,20\n");
+        let changes = TableChanges {
+            time: "t".parse().expect("a column"),
+            assignments: ["rate=dl:Mbps", "delay=rtt:ms"].map(|it| it.parse().expect(it)).into(),
+            filters: Vec::new(),
+        };
+        let changes = changes.read(table.as_bytes()).expect(first);
+        assert_eq!((changes.text.as_str(), changes.notes), (expected, Vec::new()));
+    }
+}
+
 #[test]
 fn blanks_separate_cells_only_where_nothing_else_does() {
     let expected = "0s: rate 1000kbps\n1s: rate 2000kbps\n";
