@@ -62,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Result {
         &mut summary,
         &loaded.scenario,
         Duration::ZERO,
+        now,
         network,
         &topology,
     );

@@ -217,6 +217,7 @@ impl Watcher {
             &mut summary,
             &scenario,
             began,
+            ended,
             network,
             topology,
         );

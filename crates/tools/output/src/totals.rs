@@ -65,18 +65,21 @@ pub fn of_network(
     summary
 }
 
-/// Adds the changes of `scenario` that no frame has met; their times were written from `began` on.
+/// Adds the changes of `scenario` that no frame has met before the run `ended`; their times were
+/// written from `began` on.
 pub fn add_idle_changes(
     summary: &mut Summary,
     scenario: &Scenario,
     began: Duration,
+    ended: Instant,
     network: &Network,
     topology: &Topology,
 ) {
     let met = |link: usize, side: Side| -> Vec<Instant> {
         let ends = topology.sides.get(link).into_iter().flatten().enumerate();
         let ends = ends.filter(|(_, it)| **it == side).map(|(end, _)| end);
-        ends.flat_map(|end| network.changes_met(link, end).to_vec()).collect()
+        let met = ends.flat_map(|end| network.changes_met(link, end));
+        met.copied().filter(|at| *at < ended).collect()
     };
     let idle = scenario.idle_changes(&met);
     summary.never_acted.extend(idle.into_iter().map(|it| named_change(it, began)));

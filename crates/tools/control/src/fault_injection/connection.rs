@@ -331,10 +331,13 @@ impl Connection {
         let is_touched = match fault {
             ConnectionFault::Down | ConnectionFault::Reset(_) => false,
             ConnectionFault::Timeout(_) => !segment.data.is_empty() || segment.has(TcpFlags::FIN),
-            ConnectionFault::SlowClose(_) => segment.has(TcpFlags::FIN),
+            ConnectionFault::SlowClose(later) => {
+                later > Duration::ZERO && segment.has(TcpFlags::FIN)
+            }
             ConnectionFault::Slice(size, _) => segment.data.len() > usize::from(size),
             ConnectionFault::Limit(most) => self.exceeds(most, segment, from_client),
-            ConnectionFault::Delay(_) | ConnectionFault::Rate(_) => true,
+            ConnectionFault::Delay(later) => later > Duration::ZERO,
+            ConnectionFault::Rate(_) => true,
         };
         if is_touched {
             verdict.acted |= fault.bit(from_client);

@@ -32,6 +32,13 @@ fn scenario(kind: &str) -> String {
 
 /// Runs a scenario to its end, and sums it up.
 fn run(text: &str, seed: Seed) -> Summary {
+    let (network, topology) = ran(text, seed);
+    let end = Instant::START + topology.duration;
+    of_simulation(&network, &topology, seed, "windfall sim test.toml", end)
+}
+
+/// Runs a scenario to its end.
+fn ran(text: &str, seed: Seed) -> (Network, Topology) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let no_files = &mut |name: &str| Err(std::io::Error::other(name.to_owned()));
     let topology = scenario.topology(0, ("test.toml", text), no_files).expect("it makes sense");
@@ -41,7 +48,7 @@ fn run(text: &str, seed: Seed) -> Summary {
         network.handle_timeout(at);
         while network.poll_event().is_some() {}
     }
-    of_simulation(&network, &topology, seed, "windfall sim test.toml", end)
+    (network, topology)
 }
 
 #[test]
@@ -215,6 +222,25 @@ fn what_a_decoder_waits_for_is_in_flight_by_name() {
     assert!(dropped < waiting, "{link:?}");
     assert!(summary.to_text().contains("await repair"), "{}", summary.to_text());
     assert_eq!(run(&scenario("pipe"), Seed(7)).links[0].awaiting_repair, 0);
+}
+
+#[test]
+fn a_change_that_only_the_end_of_the_run_meets_never_acts() {
+    let idle = |change: &str| {
+        let text = format!("{}\n[[change]]\n{change}\n", scenario("pipe"));
+        let (network, topology) = ran(&text, Seed(7));
+        let scenario = Scenario::parse("test.toml", &text).expect("it was read before");
+        let ended = Instant::START + topology.duration;
+        let mut summary = of_simulation(&network, &topology, Seed(7), "", ended);
+        add_idle_changes(&mut summary, &scenario, Duration::ZERO, ended, &network, &topology);
+        summary.never_acted.len()
+    };
+    assert_eq!(idle("at = \"490ms\"\nloss = \"5%\""), 0);
+    assert_eq!(idle("at = \"500ms\"\nloss = \"5%\""), 1);
+    // The first step of a ramp comes 100 ms after its time.
+    assert_eq!(idle("at = \"390ms\"\nrate = \"1Mbps\"\nover = \"1s\""), 0);
+    assert_eq!(idle("at = \"400ms\"\nrate = \"1Mbps\"\nover = \"1s\""), 1);
+    assert_eq!(idle("at = \"100ms\"\nrate = \"2Mbps\""), 1, "it has this rate already");
 }
 
 #[test]

@@ -219,3 +219,41 @@ fn of_two_changes_at_one_instant_the_first_never_acts() {
     assert_eq!(idle(&[&*five, &three].concat()), ["1s: loss 0.05"]);
     assert_eq!(idle(&[&*three, &late].concat()), [""; 0], "each says something of its own");
 }
+
+#[test]
+fn a_change_to_what_already_holds_never_acts() {
+    let idle = |changes: &[&str]| {
+        let changes = changes.concat();
+        let text = format!(
+            "format = 1\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\n[[link]]\n\
+             stations = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"5ms\"\n{changes}"
+        );
+        let scenario = Scenario::parse("test.toml", &text).expect(&changes);
+        // Another change was met later.
+        let met = |_: usize, _: crate::side::Side| {
+            [1, 3].map(|at| Instant::START + Duration::from_secs(at)).to_vec()
+        };
+        scenario.idle_changes(&met).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let at = |at: &str, text: &str| format!("[[change]]\nat = \"{at}\"\n{text}\n");
+    let other = at("3s", "duplicate = \"1%\"");
+    for same in [
+        "rate = \"1000kbps\"",
+        "delay = 5",
+        "loss = 0",
+        "loss = \"0%\"",
+        "jitter = \"none\"",
+        "rate = \"1Mbps\"\ndelay = \"5ms\"",
+        "rate = \"1Mbps\"\nover = \"1s\"",
+        "uplink.rate = \"1Mbps\"",
+    ] {
+        assert_eq!(idle(&[&at("1s", same), &other]).len(), 1, "{same}");
+    }
+    for new in ["rate = \"none\"", "delay = 6", "loss = 0.1", "uplink.rate = \"2Mbps\""] {
+        assert_eq!(idle(&[&at("1s", new), &other]), [""; 0], "{new}");
+    }
+    // What holds is that of the changes before, in the order of time.
+    let new = at("1s", "loss = \"3%\"");
+    let again = at("2s", "loss = 0.03");
+    assert_eq!(idle(&[&again, &new, &other]), ["2s: loss 0.03"]);
+}

@@ -332,3 +332,18 @@ fn faults_of_a_connection_that_is_older_than_they_tell_the_client_with_its_own_n
     bench.until(100_000);
     assert!(bench.taken(0).is_empty());
 }
+
+#[test]
+fn a_fault_that_holds_nothing_up_never_acts() {
+    for (faults, idle) in [
+        ("far:80 delay 0s", 1),
+        ("far:80 slow-close 0s", 1),
+        ("far:80 delay 1ms", 0),
+        ("far:80 slow-close 1ms", 0),
+    ] {
+        let mut bench = Bench::new(faults);
+        bench.open();
+        bench.put(false, 501, 101, TcpFlags(ACK.0 | TcpFlags::FIN.0), 0);
+        assert_eq!(bench.node.idle_faults().count(), idle, "{faults}");
+    }
+}
