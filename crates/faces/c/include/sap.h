@@ -203,7 +203,7 @@ typedef struct sap_parts sap_parts_t;
 typedef struct sap_restorer sap_restorer_t;
 
 /* Cuts a file into parts of at most longest bytes, 128 to 65000. Returns NULL with errno set: EINVAL
- * if the file is of no known kind or malformed, ENOMEM without memory. */
+ * if the file is of no known kind or malformed, ENOMEM without memory; sap_strerror(NULL) says more. */
 sap_parts_t *sap_protect(const void *data, size_t len, size_t longest);
 size_t sap_parts_count(const sap_parts_t *parts);
 /* Returns the bytes of a part, their number in *len, and in *exact how many at the front must be
@@ -223,8 +223,9 @@ const void *sap_restorer_file(sap_restorer_t *restorer, size_t *len, size_t *mis
                               size_t *damaged);
 void sap_restorer_free(sap_restorer_t *restorer);
 
-/* Describes the last error of this socket in any thread. Never NULL; valid until the calling thread
- * ends or calls sap_strerror again. */
+/* Describes the last error of this socket in any thread; of NULL the last failure in this thread of
+ * sap_protect, sap_restorer_push or sap_restorer_file, which have no socket. Never NULL; valid until
+ * the calling thread ends or calls sap_strerror again. */
 const char *sap_strerror(const sap_sock_t *sock);
 /* Limits the memory of the messages that all sockets of this process hold, in bytes; 256 MB by
  * default. Once half of it is taken, each connection has an equal share of the other half. */

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use windfall_socket::{CloseReason, SapListener, SapOptions, SapSocket};
 
-use crate::failure::{Failure, status};
+use crate::failure::{Failure, status, text_without_socket};
 use crate::memory::{address_of, hand_out, put_address};
 use crate::socket::Socket;
 
@@ -146,6 +146,9 @@ pub unsafe extern "C" fn sap_room_fd(sock: *mut Socket) -> c_int {
 /// Returns the description of the last error. See `sap.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sap_strerror(sock: *const Socket) -> *const c_char {
+    if sock.is_null() {
+        return text_without_socket();
+    }
     socket!(sock, c"there is no socket".as_ptr()).error.text()
 }
 

@@ -10,6 +10,8 @@ use windfall_socket::{CloseReason, Reason, SapError, SapSendError, UnfinishedRea
 thread_local! {
     /// The last text that a function returned to this thread; no other thread can free it.
     static EXPLANATION: RefCell<CString> = RefCell::default();
+    /// The last failure in this thread of a function that takes no socket.
+    static WITHOUT_SOCKET: LastError = LastError::default();
 }
 
 /// The result of a call, or an errno, a description, and the end of the connection that caused it.
@@ -97,6 +99,10 @@ impl LastError {
         })
     }
 
+    fn is_set(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Returns the description in memory of the calling thread.
     pub(crate) fn text(&self) -> *const c_char {
         let text = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -107,6 +113,24 @@ impl LastError {
         // A thread that is ending has no thread-local memory.
         kept.unwrap_or_else(|_| c"the thread ends".as_ptr())
     }
+}
+
+/// Stores the description of a failure for which there is no socket, sets errno, and returns
+/// `failed`.
+pub(crate) fn report_without_socket<T>(outcome: CallResult<T>, failed: T) -> T {
+    outcome.unwrap_or_else(|failure| {
+        let number = failure.number;
+        // A thread that is ending has no thread-local memory.
+        let _ = WITHOUT_SOCKET.try_with(|last| last.report(Err(failure), ()));
+        set_errno(number);
+        failed
+    })
+}
+
+/// Returns the description of the last failure without a socket.
+pub(crate) fn text_without_socket() -> *const c_char {
+    let none = c"there is no socket".as_ptr();
+    WITHOUT_SOCKET.try_with(|last| if last.is_set() { last.text() } else { none }).unwrap_or(none)
 }
 
 /// Sets the errno of a failure for which no socket is left.

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use windfall_media::{ProtectedArrival, ProtectedPart, protect};
+use windfall_media::{ProtectError, ProtectedArrival, ProtectedPart, protect};
 
-use crate::failure::set_errno;
+use crate::failure::{CallResult, Failure, report_without_socket, set_errno};
 use crate::memory::{bytes_of, hand_out};
 
 /// The parts of a file.
@@ -37,16 +37,21 @@ pub unsafe extern "C" fn sap_protect(
     longest: usize,
 ) -> *mut ProtectedParts {
     // SAFETY: the caller passes `len` bytes that do not change during the call.
-    let bytes = unsafe { bytes_of(data, len) }.ok();
-    let Some(Ok(parts)) = bytes.map(|bytes| protect(bytes, longest)) else {
-        set_errno(libc::EINVAL);
-        return std::ptr::null_mut();
-    };
-    let parts = hand_out(ProtectedParts(parts));
-    if parts.is_null() {
-        set_errno(libc::ENOMEM);
-    }
-    parts
+    let bytes = unsafe { bytes_of(data, len) };
+    let parts = bytes.map_err(no_data).and_then(|bytes| {
+        let parts = hand_out(ProtectedParts(protect(bytes, longest).map_err(refused)?));
+        if parts.is_null() {
+            Err(Failure::new(libc::ENOMEM, "there is no memory"))
+        } else {
+            Ok(parts)
+        }
+    });
+    report_without_socket(parts, std::ptr::null_mut())
+}
+
+/// Returns the failure of what cannot be protected or restored.
+fn refused(error: ProtectError) -> Failure {
+    Failure::new(libc::EINVAL, error.to_string())
 }
 
 /// Returns the number of parts. See `sap.h`.
@@ -100,13 +105,20 @@ pub unsafe extern "C" fn sap_restorer_push(
 ) -> c_int {
     // SAFETY: the pointer is null or came from `sap_restorer`, and no other call uses it now; the
     // caller passes `len` bytes that do not change during the call.
-    let (restorer, part) = unsafe { (restorer.as_mut(), bytes_of(data, len).ok()) };
-    let pushed = restorer.zip(part).map(|(restorer, part)| restorer.arrival.push(part));
-    if matches!(pushed, Some(Ok(()))) {
-        return 0;
-    }
-    set_errno(libc::EINVAL);
-    -1
+    let (restorer, part) = unsafe { (restorer.as_mut(), bytes_of(data, len)) };
+    let pushed = restorer.ok_or_else(no_restorer).and_then(|restorer| {
+        restorer.arrival.push(part.map_err(no_data)?).map_err(refused)?;
+        Ok(0)
+    });
+    report_without_socket(pushed, -1)
+}
+
+fn no_data(_: Failure) -> Failure {
+    Failure::new(libc::EINVAL, "there are no data")
+}
+
+fn no_restorer() -> Failure {
+    Failure::new(libc::EINVAL, "there is no receiver of parts")
 }
 
 /// Makes the file of the parts that arrived. See `sap.h`.
@@ -119,19 +131,19 @@ pub unsafe extern "C" fn sap_restorer_file(
 ) -> *const c_void {
     // SAFETY: the pointer is null or came from `sap_restorer`, and no other call uses it now.
     let restorer = unsafe { restorer.as_mut() };
-    let restored = restorer.map(|restorer| (restorer.arrival.restore(), restorer));
-    let Some((Ok(file), restorer)) = restored else {
-        set_errno(libc::EINVAL);
-        return std::ptr::null();
-    };
-    // SAFETY: the pointers are null or lead to numbers of the caller.
-    unsafe {
-        store(file.bytes.len(), len);
-        store(file.missing, missing);
-        store(file.damaged, damaged);
-    }
-    restorer.file = file.bytes;
-    restorer.file.as_ptr().cast()
+    let restored: CallResult<*const c_void> =
+        restorer.ok_or_else(no_restorer).and_then(|restorer| {
+            let file = restorer.arrival.restore().map_err(refused)?;
+            // SAFETY: the pointers are null or lead to numbers of the caller.
+            unsafe {
+                store(file.bytes.len(), len);
+                store(file.missing, missing);
+                store(file.damaged, damaged);
+            }
+            restorer.file = file.bytes;
+            Ok(restorer.file.as_ptr().cast())
+        });
+    report_without_socket(restored, std::ptr::null())
 }
 
 /// Frees a receiver of parts. See `sap.h`.

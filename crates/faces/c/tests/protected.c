@@ -57,8 +57,13 @@ int main(void)
 
     errno = 0;
     CHECK(!sap_protect("text", 4, 500) && errno == EINVAL);
+    CHECK(strstr(sap_strerror(NULL), "it is no file that can be protected"));
+    CHECK(!sap_protect(file, sizeof file, 9) && strstr(sap_strerror(NULL), "parts of 9 bytes"));
     CHECK(!sap_parts_get(parts, 1000, NULL, NULL));
     CHECK(sap_restorer_push(bad, "no part", 7) == -1);
+    CHECK(!strstr(sap_strerror(NULL), "parts of 9 bytes"));
+    CHECK(sap_restorer_push(NULL, "no part", 7) == -1);
+    CHECK(strstr(sap_strerror(NULL), "there is no receiver of parts"));
     CHECK(!sap_restorer_file(NULL, NULL, NULL, NULL) && sap_parts_count(NULL) == 0);
     sap_restorer_free(clean);
     sap_restorer_free(bad);
