@@ -120,6 +120,12 @@ with Link(delay="1ms") as link, tempfile.TemporaryDirectory() as folder:
             raise AssertionError(env)
         except ValueError:
             pass
+    for other in ({"user": 65534}, {"group": 1}, {"extra_groups": []}):
+        try:
+            link.near.popen(["/bin/true"], **other)
+            raise AssertionError(other)
+        except ValueError as error:
+            assert "enter the link as that user" in str(error), error
     got = link.near.run(pathlib.Path("/bin/echo"), capture_output=True)
     assert (got.args, got.stdout) == (pathlib.Path("/bin/echo"), b"\n"), got
     assert link.near.run([pathlib.Path("/bin/echo"), b"a"], capture_output=True).stdout == b"a\n"

@@ -235,6 +235,13 @@ class Station:
         """
         if self._link._run is None:
             raise LinkError("the link is not up: enter it by `with`")
+        for name in ("user", "group", "extra_groups"):
+            if options.get(name) is not None:
+                # The helper that enters the station would have other rights than the link.
+                raise ValueError(
+                    f"{name}={options[name]!r}: programs of a link have its rights; enter the "
+                    "link as that user"
+                )
         executable = options.pop("executable", None)
         if isinstance(args, os.PathLike):
             if options.get("shell"):
@@ -268,6 +275,7 @@ class Station:
     def popen(self, args: Arguments, **options: Any) -> subprocess.Popen[Any]:
         """Starts a program here; takes the options of `subprocess.Popen`, and raises as it does.
 
+        It runs as the user of the link: `user`, `group` and `extra_groups` are refused.
         It gets the signals that are sent to it, and ends with the link at the latest.
         """
         with self._prepared(args, options) as command:
