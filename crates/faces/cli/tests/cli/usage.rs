@@ -73,6 +73,8 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["reproduce", "--unseen", "0"], "use a whole number from 1 to 1000000"),
     (&["stream", "send", "no.such.host.invalid"], "write an address such as 10.77.0.2"),
     (&["run", "--padded", "on", "--", "true"], "'on': write --padded=on"),
+    (&["run", "--window", "10% 0 5%", "--", "true"], "no bit lies in a window of 0 bits"),
+    (&["run", "--loss", "1e-400", "--", "true"], "\"1e-400\""),
     (&["run", "--jitter", "odd", "--", "true"], "such as 10ms or 10ms 25% normal"),
     (&["run", "--jitter-table", "x", "--", "true"], "jitter"),
     (&["run", "--duplicate", "1% 2% 3%", "--", "true"], "such as 1% or 1% 25%"),
