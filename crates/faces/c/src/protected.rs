@@ -39,7 +39,8 @@ pub unsafe extern "C" fn sap_protect(
     // SAFETY: the caller passes `len` bytes that do not change during the call.
     let bytes = unsafe { bytes_of(data, len) };
     let parts = bytes.map_err(no_data).and_then(|bytes| {
-        let parts = hand_out(ProtectedParts(protect(bytes, longest).map_err(refused)?));
+        let parts =
+            hand_out(ProtectedParts(protect(bytes, longest).map_err(|error| refused(&error))?));
         if parts.is_null() {
             Err(Failure::new(libc::ENOMEM, "there is no memory"))
         } else {
@@ -50,7 +51,7 @@ pub unsafe extern "C" fn sap_protect(
 }
 
 /// Returns the failure of what cannot be protected or restored.
-fn refused(error: ProtectError) -> Failure {
+fn refused(error: &ProtectError) -> Failure {
     Failure::new(libc::EINVAL, error.to_string())
 }
 
@@ -107,7 +108,7 @@ pub unsafe extern "C" fn sap_restorer_push(
     // caller passes `len` bytes that do not change during the call.
     let (restorer, part) = unsafe { (restorer.as_mut(), bytes_of(data, len)) };
     let pushed = restorer.ok_or_else(no_restorer).and_then(|restorer| {
-        restorer.arrival.push(part.map_err(no_data)?).map_err(refused)?;
+        restorer.arrival.push(part.map_err(no_data)?).map_err(|error| refused(&error))?;
         Ok(0)
     });
     report_without_socket(pushed, -1)
@@ -133,7 +134,7 @@ pub unsafe extern "C" fn sap_restorer_file(
     let restorer = unsafe { restorer.as_mut() };
     let restored: CallResult<*const c_void> =
         restorer.ok_or_else(no_restorer).and_then(|restorer| {
-            let file = restorer.arrival.restore().map_err(refused)?;
+            let file = restorer.arrival.restore().map_err(|error| refused(&error))?;
             // SAFETY: the pointers are null or lead to numbers of the caller.
             unsafe {
                 store(file.bytes.len(), len);
