@@ -119,10 +119,11 @@ impl<N> Faulty<N> {
     /// Returns the faults that have never acted, as text with their ports.
     pub fn idle_faults(&self) -> impl Iterator<Item = String> {
         self.places.iter().flat_map(|place| {
-            let PortFaults { station, port, faults, upstream, .. } = &place.faults;
+            let PortFaults { faults, upstream, .. } = &place.faults;
+            let port = place.faults.place();
             let of = |list: &[ConnectionFault], from_client: bool, way: &str| {
                 let idle = list.iter().filter(|it| place.acted & it.bit(from_client) == 0);
-                idle.map(|it| format!("{station}:{port} {way}{it}")).collect::<Vec<_>>()
+                idle.map(|it| format!("{port} {way}{it}")).collect::<Vec<_>>()
             };
             [of(faults, false, ""), of(upstream, true, "upstream ")].concat()
         })

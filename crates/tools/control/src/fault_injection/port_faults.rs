@@ -217,12 +217,20 @@ impl fmt::Display for ConnectionFault {
     }
 }
 
+impl PortFaults {
+    /// Returns the port as text, with the share of its connections if not all have the faults.
+    pub(super) fn place(&self) -> String {
+        let place = format!("{}:{}", self.station, self.port);
+        if self.share.get() < 1.0 {
+            return format!("{place} {}%", 100.0 * self.share.get());
+        }
+        place
+    }
+}
+
 impl fmt::Display for PortFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.station, self.port)?;
-        if self.share.get() < 1.0 {
-            write!(f, " {}%", 100.0 * self.share.get())?;
-        }
+        f.write_str(&self.place())?;
         if self.all().next().is_none() {
             return f.write_str(" none");
         }

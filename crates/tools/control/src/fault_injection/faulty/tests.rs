@@ -276,6 +276,16 @@ fn what_is_cleared_is_gone_and_a_share_is_a_share() {
 }
 
 #[test]
+fn a_fault_that_never_acted_is_named_with_its_share() {
+    let mut bench = Bench::new("far:80 0% down, upstream delay 1s");
+    bench.open();
+    let idle: Vec<String> = bench.node.idle_faults().collect();
+    assert_eq!(idle, ["far:80 0% down", "far:80 0% upstream delay 1s"]);
+    let whole = Bench::new("far:80 down");
+    assert_eq!(whole.node.idle_faults().collect::<Vec<_>>(), ["far:80 down"]);
+}
+
+#[test]
 fn a_limit_upstream_lets_the_station_have_so_much_and_resets_both() {
     let mut bench = Bench::new("far:80 upstream limit 250B");
     bench.open();
