@@ -46,15 +46,26 @@ pub(crate) fn expected(reply: &Response<Incoming>, asks: bool) -> Result<(), Str
     if reply.status() == StatusCode::SWITCHING_PROTOCOLS && !asks {
         return Err("another protocol".to_owned());
     }
-    let encodings = reply.headers().get_all(TRANSFER_ENCODING).iter();
-    let mut encodings = encodings.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
-    match encodings.find(|it| !it.trim_ascii().eq_ignore_ascii_case(b"chunked")) {
-        None => Ok(()),
-        Some(other) => {
-            let other = String::from_utf8_lossy(other.trim_ascii()).into_owned();
-            Err(format!("Transfer-Encoding {other}"))
+    expected_encoding(reply.headers())
+}
+
+/// Checks that a reply is encoded for its transfer in chunks once, or not at all: a sender must not
+/// apply chunks twice (RFC 9112, section 6.1).
+fn expected_encoding(headers: &HeaderMap) -> Result<(), String> {
+    let lines = headers.get_all(TRANSFER_ENCODING).iter();
+    let codings = lines.flat_map(|it| it.as_bytes().split(|byte| *byte == b','));
+    let codings = codings.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty());
+    let mut is_chunked = false;
+    for coding in codings {
+        if !coding.eq_ignore_ascii_case(b"chunked") {
+            return Err(format!("Transfer-Encoding {}", String::from_utf8_lossy(coding)));
         }
+        if is_chunked {
+            return Err("Transfer-Encoding chunked, chunked".to_owned());
+        }
+        is_chunked = true;
     }
+    Ok(())
 }
 
 /// Says what a reply has instead of a length or a head that can be read, if that is why a request

@@ -70,7 +70,7 @@ impl Default for ServerLimits {
 impl ServerLimits {
     /// Returns how many connections there may be, by all limits; at least one.
     fn most_connections(&self) -> usize {
-        let of_system = permit_descriptors() / DESCRIPTORS;
+        let of_system = connections_within(permit_descriptors(), open_descriptors());
         self.connections.min(self.heads / HEAD).min(of_system).max(1)
     }
 }
@@ -92,8 +92,9 @@ pub async fn serve<S: WebService>(
     limits: ServerLimits,
     log: Arc<AccessLog>,
 ) -> Infallible {
-    let places = ConnectionLimiter::new(limits.most_connections());
+    // The workers have descriptors of their own.
     let mut workers = Workers::start(limits.threads.saturating_sub(1));
+    let places = ConnectionLimiter::new(limits.most_connections());
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
@@ -206,6 +207,17 @@ fn permit_descriptors() -> usize {
     let _ = setrlimit(Resource::Nofile, limit);
     let now = getrlimit(Resource::Nofile).current;
     now.map_or(usize::MAX, |now| usize::try_from(now).unwrap_or(usize::MAX))
+}
+
+/// Returns the number of descriptors that this process has open.
+fn open_descriptors() -> usize {
+    // The folder is open while it is read.
+    std::fs::read_dir("/proc/self/fd").map_or(0, |open| open.count().saturating_sub(1))
+}
+
+/// Returns how many connections have enough descriptors, of which `open` are in use.
+fn connections_within(descriptors: usize, open: usize) -> usize {
+    descriptors.saturating_sub(open) / DESCRIPTORS
 }
 
 /// The bytes of the head of a request. The buffer that reads a head bounds it too, but takes more
@@ -334,6 +346,13 @@ pub(crate) fn plain(status: StatusCode, text: &str) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_get_the_descriptors_that_are_not_in_use() {
+        assert_eq!(connections_within(1_024, 12), 337);
+        assert_eq!((connections_within(16, 12), connections_within(8, 12)), (1, 0));
+        assert!(open_descriptors() >= 3, "the standard streams are open");
+    }
 
     #[test]
     fn a_server_without_tls_answers_for_addresses_of_http_alone() {

@@ -410,20 +410,53 @@ fn thousandths(parameter: &str) -> u16 {
     if weight > 1.0 { 0 } else { (weight * 1_000.0).round() as u16 }
 }
 
+/// The methods that are registered for HTTP (RFC 9110, section 16.1.1).
+const METHODS: [&str; 40] = [
+    "ACL",
+    "BASELINE-CONTROL",
+    "BIND",
+    "CHECKIN",
+    "CHECKOUT",
+    "CONNECT",
+    "COPY",
+    "DELETE",
+    "GET",
+    "HEAD",
+    "LABEL",
+    "LINK",
+    "LOCK",
+    "MERGE",
+    "MKACTIVITY",
+    "MKCALENDAR",
+    "MKCOL",
+    "MKREDIRECTREF",
+    "MKWORKSPACE",
+    "MOVE",
+    "OPTIONS",
+    "ORDERPATCH",
+    "PATCH",
+    "POST",
+    "PRI",
+    "PROPFIND",
+    "PROPPATCH",
+    "PUT",
+    "QUERY",
+    "REBIND",
+    "REPORT",
+    "SEARCH",
+    "TRACE",
+    "UNBIND",
+    "UNCHECKOUT",
+    "UNLINK",
+    "UNLOCK",
+    "UPDATE",
+    "UPDATEREDIRECTREF",
+    "VERSION-CONTROL",
+];
+
 /// Tells whether a method is one of those that are registered for HTTP.
 fn is_known(method: &Method) -> bool {
-    let known = [
-        Method::GET,
-        Method::HEAD,
-        Method::OPTIONS,
-        Method::TRACE,
-        Method::CONNECT,
-        Method::POST,
-        Method::PUT,
-        Method::DELETE,
-        Method::PATCH,
-    ];
-    known.contains(method)
+    METHODS.contains(&method.as_str())
 }
 
 fn describe(headers: &mut HeaderMap, of: &Validators, media_type: &str) {
@@ -458,6 +491,14 @@ mod tests {
         for none in ["", "a", "*", "/..", "/a/../b", "/%2e%2e/x", "/a%2f..%2fb", "/.git", "/a%00"] {
             assert_eq!(path(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_registered_method_is_known_in_its_case() {
+        let known = |name: &str| is_known(&name.parse().expect("a method"));
+        assert!(METHODS.is_sorted() && METHODS.iter().all(|name| known(name)));
+        assert!(known("PROPFIND") && known("UPDATEREDIRECTREF"));
+        assert!(!known("get") && !known("FETCH"));
     }
 
     #[test]

@@ -239,6 +239,15 @@ fn a_reply_that_nothing_asked_for_is_an_error_with_its_reason() {
         ),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\nx", "gzip"),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "gzip"),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            "chunked, chunked",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n\
+             0\r\n\r\n",
+            "chunked, chunked",
+        ),
     ] {
         let at = scripted(vec![vec![reply]]);
         let got = get(proxy.at, &format!("http://{at}/"), &[]);
