@@ -80,14 +80,21 @@ pub(crate) fn read_named(path: &Path, budget: &MemoryBudget) -> io::Result<Vec<u
 ///
 /// `what` names its kind in errors.
 pub(crate) fn read_tree(path: &Path, what: &str) -> Result<String> {
-    let cannot = |error| cannot_read(path, &error);
-    let mut budget = budget()?;
+    read_text(path, what, TREE_PART, &mut budget()?)
+}
+
+/// Reads a list as [`read_tree`] reads a tree. What is made of it is taken from `budget` too.
+pub(crate) fn read_list(path: &Path, what: &str, budget: &mut MemoryBudget) -> Result<String> {
+    read_text(path, what, DATA_PART, budget)
+}
+
+fn read_text(path: &Path, what: &str, part: usize, budget: &mut MemoryBudget) -> Result<String> {
     let bytes = if path.as_os_str() == "-" {
-        budget.read(io::stdin(), TREE_PART)
+        budget.read(io::stdin(), part)
     } else {
-        open(path).and_then(|file| budget.read(file, TREE_PART))
+        open(path).and_then(|file| budget.read(file, part))
     };
-    let text = String::from_utf8(bytes.map_err(cannot)?);
+    let text = String::from_utf8(bytes.map_err(|error| cannot_read(path, &error))?);
     text.map_err(|_| CliError::usage(format!("{} is no {what}: not text", path.display())))
 }
 

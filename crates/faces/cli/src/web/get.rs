@@ -25,6 +25,10 @@ use crate::usage::whole;
 use crate::web::{MemoryOptions, Signals, block_on};
 use crate::{json, progress};
 
+/// The memory that an address of a list takes: its parts and the name of its file, besides the
+/// bytes, and the copies of its bytes in them.
+const ADDRESS: usize = 400;
+const COPIES: usize = 4;
 /// The most files at the same time.
 const AT_ONCE: usize = 64;
 
@@ -233,12 +237,16 @@ impl Args {
     fn addresses(&self) -> Result<Vec<Uri>> {
         let mut urls = self.urls.clone();
         let Some(path) = &self.input_file else { return Ok(urls) };
-        let text = input::read_tree(path, "list of addresses")?;
+        let mut budget = input::budget()?;
+        let text = input::read_list(path, "list of addresses", &mut budget)?;
         for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
+            budget
+                .take(ADDRESS + COPIES * line.len())
+                .map_err(|error| input::cannot_read(path, &error))?;
             let url = windfall_web::parse_address(line).map_err(|error| {
                 CliError::usage(format!("{}, line {}: {error}", path.display(), number + 1))
             })?;
@@ -359,6 +367,20 @@ mod tests {
         for number in [1, 2, files / 2, files - 1] {
             assert_eq!(targets[number], PathBuf::from(format!("x.{number}")));
         }
+    }
+
+    #[test]
+    fn a_list_is_charged_for_what_is_held_of_it() {
+        let folder = windfall_testkit::folder::Folder::new("get-list");
+        let list = folder.path().join("list");
+        let lines = (0..100_000).map(|number| format!("http://localhost:8080/{number:06}\n"));
+        std::fs::write(&list, lines.collect::<String>()).expect("a list");
+        let path = list.to_string_lossy();
+        let program = Program::parse_from(["get", "-i", &path]);
+        assert_eq!(program.args.addresses().expect("addresses").len(), 100_000);
+        std::fs::write(&list, "http://localhost:8080/a\n".repeat(300_000)).expect("a list");
+        let error = program.args.addresses().expect_err("too many").to_string();
+        assert!(error.contains("more than the limit"), "{error}");
     }
 
     #[test]

@@ -267,6 +267,22 @@ fn a_reader_that_goes_away_ends_a_fetch_silently() {
 }
 
 #[test]
+fn a_short_file_that_the_standard_output_does_not_take_is_an_error() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
+        windfall_testkit::skip!("there is no /dev/full");
+    };
+    let folder = Folder::new("get-full");
+    // Without the end of a line it is buffered.
+    std::fs::write(folder.path().join("a"), "short").expect("a file");
+    let (_server, root) = started(&folder, &["serve", "."]);
+    let mut get = folder.windfall(&["get", "-o", "-", &format!("{root}/a")]);
+    let output = get.stdout(full).output().expect("it ends");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write the standard output"), "{message}");
+}
+
+#[test]
 fn a_proxy_that_is_open_to_others_says_so() {
     for (on, warns) in [("0.0.0.0", true), ("127.0.0.1", false)] {
         let mut child = Command::new(WINDFALL)

@@ -272,8 +272,11 @@ async fn write(
             Output::Grows(file) => file.write_all(&bytes).map_err(cannot)?,
         }
     }
-    if let Output::Whole(file) = output {
-        file.place().map_err(cannot)?;
+    match output {
+        // The end of the process would hide the error of what is still buffered.
+        Output::Standard => std::io::stdout().flush().map_err(CliError::from)?,
+        Output::Whole(file) => file.place().map_err(cannot)?,
+        Output::Grows(_) => {}
     }
     Ok(from + length)
 }
