@@ -27,7 +27,7 @@ impl Connection {
             self.challenge(now);
             return Err(DropReason::TcpAcknowledgment);
         };
-        let (named, damaged) = self.read_notification(seg, ack);
+        let (named, damaged) = self.read_notification(now, seg, ack);
         if !self.may_acknowledge(named) {
             if !self.config.manner.ignores_wrong_acks || named <= self.sender.max {
                 self.challenge(now);

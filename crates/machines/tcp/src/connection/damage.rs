@@ -6,6 +6,7 @@
 //!   number is the end of the damaged segment.
 //! - It is not a duplicate acknowledgment, and it explains those that the damaged segment causes.
 
+use windfall_base::seq::Seq32;
 use windfall_base::{DropReason, Duration, Instant};
 use windfall_wire_net::TcpFlags;
 use windfall_wire_net::tcp::Notification;
@@ -22,6 +23,10 @@ const REMEMBERED: usize = 64;
 const REPAIRS: usize = 1024;
 /// Notifications that may wait to be sent.
 const NOTICES: usize = 64;
+
+/// The lower acknowledgments that show without timestamps that a notification has not overtaken
+/// them, as three duplicates show a loss (RFC 5681, section 3.2).
+const OVERTAKEN: u8 = 3;
 
 /// A damaged segment that the peer is to be notified of, by its positions.
 #[derive(Clone, Copy, Debug)]
@@ -43,42 +48,79 @@ pub(super) struct Repaired {
 
 /// The positions that the peer's plain notifications name, detected from its acknowledgments:
 /// nothing is negotiated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PeerReports {
     /// The end of the damaged segment, as in the paper's mode, and not its beginning.
     by_end: bool,
-    /// The highest acknowledgment number with a notification since the last without one, while the
-    /// peer is taken to name beginnings.
-    claimed: u64,
+    /// The highest acknowledgment with a notification since the last without one, while the peer is
+    /// taken to name beginnings.
+    claimed: Option<Box<Claim>>,
+    /// The lower acknowledgments since, without timestamps.
+    lower: u8,
+}
+
+/// An acknowledgment, by its number and by what shows when the peer sent it.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    ack: u64,
+    at: Instant,
+    /// The peer's timestamp, if timestamps are negotiated.
+    stamp: Option<Seq32>,
+}
+
+impl Claim {
+    /// Returns whether the timestamps show that the peer sent it after `earlier`; `None` without
+    /// timestamps.
+    fn is_after(&self, earlier: &Self) -> Option<bool> {
+        Some(earlier.stamp?.is_before(self.stamp?))
+    }
 }
 
 impl PeerReports {
     /// Presumes the mode of this end.
     pub(super) fn new(mode: NotificationMode) -> Self {
-        Self { by_end: mode == NotificationMode::Paper, claimed: 0 }
+        Self { by_end: mode == NotificationMode::Paper, claimed: None, lower: 0 }
     }
 
     /// Takes a notification of the next byte expected, which no end of a damaged segment is;
     /// returns whether that was read otherwise before.
-    const fn note_next(&mut self) -> bool {
+    fn note_next(&mut self) -> bool {
         let was_by_end = self.by_end;
         if was_by_end {
-            *self = Self { by_end: false, claimed: 0 };
+            *self = Self { by_end: false, claimed: None, lower: 0 };
         }
         was_by_end
     }
 
-    /// Handles an acknowledgment up to `ack` without a notification; returns whether it shows that
-    /// an earlier one with a notification did not acknowledge the segment it named.
-    ///
-    /// A higher one shows nothing: a copy may have arrived since.
-    const fn note_acknowledged(&mut self, una: u64, ack: u64) -> bool {
-        if self.claimed == 0 || ack < una {
-            return false;
+    /// Takes an acknowledgment with a notification, which is presumed to acknowledge what is below
+    /// its number.
+    fn note_claimed(&mut self, claim: Claim) {
+        if self.claimed.as_ref().is_none_or(|claimed| claimed.ack <= claim.ack) {
+            self.claimed = Some(Box::new(claim));
+            self.lower = 0;
         }
-        self.by_end = ack < self.claimed;
-        self.claimed = 0;
-        self.by_end
+    }
+
+    /// Handles an acknowledgment without a notification while everything below `una` is
+    /// acknowledged; returns whether it shows that an earlier one with a notification did not
+    /// acknowledge the segment it named.
+    ///
+    /// A higher one shows nothing, because a copy may have arrived since. On a path that reorders,
+    /// a lower one may have been sent before the notification. Its timestamp shows that. Without
+    /// timestamps the third one counts, or one that comes `reordering` later.
+    fn note_acknowledged(&mut self, una: u64, ack: &Claim, reordering: Duration) -> bool {
+        let Some(claimed) = self.claimed.as_ref().filter(|_| ack.ack >= una) else { return false };
+        let is_lower = ack.ack < claimed.ack;
+        if is_lower {
+            self.lower = self.lower.saturating_add(1);
+            let late = ack.at.saturating_since(claimed.at) >= reordering;
+            if !ack.is_after(claimed).unwrap_or(late || self.lower >= OVERTAKEN) {
+                return false;
+            }
+        }
+        self.by_end = is_lower;
+        self.claimed = None;
+        is_lower
     }
 }
 
@@ -226,10 +268,18 @@ impl Connection {
 
     /// Reads an acknowledgment, perhaps with a notification: the position acknowledged, and the
     /// segment named.
-    pub(super) fn read_notification(&mut self, seg: &Segment, ack: u64) -> (u64, Option<u64>) {
+    pub(super) fn read_notification(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        ack: u64,
+    ) -> (u64, Option<u64>) {
         let una = self.sender.una;
+        let timestamps = seg.header.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let claim = Claim { ack, at: now, stamp: timestamps.map(|it| Seq32(it.value)) };
         let Some(notification) = seg.header.options.notification else {
-            if self.sender.reports.note_acknowledged(una, ack) {
+            let reordering = self.shortest_round_trip() / 4;
+            if self.sender.reports.note_acknowledged(una, &claim, reordering) {
                 self.operations.foreign_notifications += 1;
             }
             return (ack, None);
@@ -237,7 +287,7 @@ impl Connection {
         match (notification, self.notification_mode()) {
             // A notification that cannot be read may not acknowledge the segment it names.
             _ if !self.config.corruption.notify => (una.min(ack), None),
-            (Notification::Plain, _) => self.read_plain(ack),
+            (Notification::Plain, _) => self.read_plain(claim),
             (Notification::Extended(seq), NotificationMode::Extended) => {
                 (ack, self.locate_ack(seq))
             }
@@ -248,7 +298,8 @@ impl Connection {
     /// Reads a notification that names its segment by the acknowledgment number alone. It
     /// acknowledges nothing, because the peer may be in a mode in which it names the missing
     /// segment.
-    fn read_plain(&mut self, ack: u64) -> (u64, Option<u64>) {
+    fn read_plain(&mut self, claim: Claim) -> (u64, Option<u64>) {
+        let ack = claim.ack;
         let Sender { una, max, mss, ref mut reports, .. } = self.sender;
         if ack == una && reports.note_next() {
             let is_own = self.config.corruption.mode != NotificationMode::Paper;
@@ -261,7 +312,7 @@ impl Connection {
             return (una, named);
         }
         if is_ahead {
-            reports.claimed = reports.claimed.max(ack);
+            reports.note_claimed(claim);
         }
         (una.min(ack), Some(ack))
     }
@@ -374,5 +425,49 @@ impl Connection {
     pub(super) fn note_repair(&mut self, now: Instant) {
         self.sender.timed = None;
         self.restart_timeout(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An acknowledgment that comes at that millisecond.
+    fn acknowledgment(ack: u64, ms: u64, stamp: Option<u32>) -> Claim {
+        let at = Instant::START.saturating_add(Duration::from_millis(ms));
+        Claim { ack, at, stamp: stamp.map(Seq32) }
+    }
+
+    #[test]
+    fn a_lower_acknowledgment_shows_the_mode_of_the_peer_if_it_was_sent_after_the_notification() {
+        //= S4.9
+        let reordering = Duration::from_millis(10);
+        let shows = |ms, stamp| {
+            let mut reports = PeerReports::new(NotificationMode::DraftSafe);
+            reports.note_claimed(acknowledgment(3_001, 100, stamp));
+            [0, 1].map(|later| {
+                let lower = acknowledgment(2_001, ms, stamp.map(|it| it.wrapping_add(later)));
+                reports.clone().note_acknowledged(1, &lower, reordering)
+            })
+        };
+        assert_eq!(shows(101, Some(u32::MAX)), [false, true], "by timestamps, which wrap");
+        assert_eq!(shows(200, Some(5)), [false, true], "by timestamps, whatever the time");
+        assert_eq!(shows(109, None), [false, false], "by time");
+        assert_eq!(shows(110, None), [true, true], "by time");
+        let mut reports = PeerReports::new(NotificationMode::DraftSafe);
+        reports.note_claimed(acknowledgment(3_001, 100, None));
+        let lower = acknowledgment(2_001, 101, None);
+        let thrice = [(); 3].map(|()| reports.note_acknowledged(1, &lower, reordering));
+        assert_eq!(thrice, [false, false, true], "by number");
+    }
+
+    #[test]
+    fn an_acknowledgment_that_was_overtaken_settles_nothing() {
+        let mut reports = PeerReports::new(NotificationMode::DraftSafe);
+        reports.note_claimed(acknowledgment(3_001, 100, Some(7)));
+        for (ack, stamp, foreign) in [(2_001, 6, false), (1_001, 7, false), (2_001, 8, true)] {
+            let ack = acknowledgment(ack, 101, Some(stamp));
+            assert_eq!(reports.note_acknowledged(1, &ack, Duration::ZERO), foreign, "{ack:?}");
+        }
     }
 }

@@ -348,6 +348,7 @@ scripts! {
     corruption_elsewhere
     corruption_explained
     corruption_extended
+    corruption_overtaken
     corruption_paper
     corruption_paper_nonsense
     corruption_receiver
