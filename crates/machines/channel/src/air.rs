@@ -61,11 +61,10 @@ impl AirConfig {
 
 /// The air of one direction.
 ///
-/// What happens to the frame of number *n* follows from the seed, the direction's name and *n*
-/// alone, so a seed repeats it in real time too. Each model draws from a stream that is named after
-/// its kind, and after how many of that kind come before it: what other models there are changes
-/// nothing of what it draws. Only Gilbert–Elliott chains and conditional losses
-/// remember something from one frame to the next: their state.
+/// What happens to the frame of number *n* follows from the seed, the direction's name, *n* and the
+/// state of the models, so a seed repeats it in real time too. Each model draws from a stream that
+/// is named after its kind, and after how many of that kind come before it: what other models there
+/// are changes nothing of what it draws.
 #[derive(Clone, Debug)]
 pub struct Air {
     layers: Vec<Layer>,
@@ -82,10 +81,23 @@ pub struct Air {
 /// A model at work.
 #[derive(Clone, Debug)]
 struct Layer {
+    model: Model,
+    /// The number of earlier models of its kind.
+    earlier: usize,
     state: State,
     stream: Stream,
     /// It leaves the bits of frames alone, so what it would lose may be marked in place of that.
     only_loses: bool,
+}
+
+impl Layer {
+    fn continue_from(&mut self, before: &Self) {
+        if self.model == before.model {
+            self.state = before.state.clone();
+        } else {
+            self.state.continue_from(&before.state);
+        }
+    }
 }
 
 impl Air {
@@ -97,7 +109,8 @@ impl Air {
             let earlier = config.models[..i].iter().filter(|other| other.kind() == kind).count();
             let mut stream = Stream::new(seed, &format!("{name}/{kind}-{earlier}"));
             let state = State::new(model, &mut stream);
-            Layer { state, stream, only_loses: model.only_loses() }
+            let only_loses = model.only_loses();
+            Layer { model: model.clone(), earlier, state, stream, only_loses }
         };
         Self {
             layers: config.models.iter().enumerate().map(layer).collect(),
@@ -110,10 +123,20 @@ impl Air {
         }
     }
 
-    /// Continues with the frame of this number.
-    #[must_use]
-    pub(crate) fn continued_at(self, number: u64) -> Self {
-        Self { number, ..self }
+    /// Becomes the air of another recipe from the next frame on. A model that stays as it is keeps
+    /// its state, and one with other parameters continues from the state of the one before.
+    pub(crate) fn change(&mut self, config: &AirConfig, seed: Seed, name: &str) {
+        let mut changed = Self::new(config, seed, name);
+        for layer in &mut changed.layers {
+            let same_place = |before: &&Layer| {
+                (before.model.kind(), before.earlier) == (layer.model.kind(), layer.earlier)
+            };
+            if let Some(before) = self.layers.iter().find(same_place) {
+                layer.continue_from(before);
+            }
+        }
+        changed.number = self.number;
+        *self = changed;
     }
 
     /// The number that the next counted frame gets.

@@ -75,6 +75,11 @@ impl Chances {
         Self { chance, last: None }
     }
 
+    /// Continues after the last event by another chance.
+    pub(crate) fn continue_from(&mut self, before: &Self) {
+        self.last = before.last;
+    }
+
     /// Draws the event of the frame of this number.
     pub(crate) fn next(&mut self, base: &Stream, number: u64) -> bool {
         let Chance { probability, correlation } = self.chance;

@@ -101,6 +101,11 @@ impl Chain {
         }
     }
 
+    /// Continues in the state that a chain with other probabilities was in.
+    pub(super) fn continue_from(&mut self, before: &Self) {
+        self.is_bad = before.is_bad;
+    }
+
     /// One step per frame; an error loses it.
     pub(super) fn strike_frame(&mut self, stream: &mut Stream, damage: &mut FrameDamage) {
         let (error, change) = if self.is_bad {

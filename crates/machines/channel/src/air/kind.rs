@@ -3,6 +3,7 @@
 //! An [`ErrorModel`] has the parameters, an [`ErrorProcess`] acts on frames by them, and an
 //! [`ErrorModelKind`] is the row of the table, from which the settings of a direction are made.
 
+use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
 
@@ -23,17 +24,30 @@ pub trait ErrorProcess: CloneProcess + fmt::Debug + Send {
     ///
     /// `bits` is the number of its bits that may be hit, and `draw` a random stream of its own.
     fn apply(&mut self, bits: u32, draw: &mut Stream, damage: &mut FrameDamage);
+
+    /// Continues from the state of the same kind of model with other parameters, which a change of
+    /// the link has replaced. By default the model starts anew.
+    fn continue_from(&mut self, before: &dyn ErrorProcess) {
+        let _ = before;
+    }
 }
 
 /// Copies a process; every process that is `Clone` has it.
 pub trait CloneProcess {
     /// Returns a copy of this process with its state.
     fn clone_process(&self) -> Box<dyn ErrorProcess>;
+
+    /// Returns the process as one of any type, from which its own type can be asked for.
+    fn as_any(&self) -> &dyn Any;
 }
 
 impl<T: ErrorProcess + Clone + 'static> CloneProcess for T {
     fn clone_process(&self) -> Box<dyn ErrorProcess> {
         Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -137,6 +137,12 @@ impl ErrorProcess for LossChain {
             damage.lose();
         }
     }
+
+    fn continue_from(&mut self, before: &dyn ErrorProcess) {
+        if let Some(before) = before.as_any().downcast_ref::<Self>() {
+            self.place = before.place;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -199,6 +199,20 @@ impl State {
         }
     }
 
+    /// Continues from the state of the same kind of model with other parameters.
+    pub(super) fn continue_from(&mut self, before: &Self) {
+        match (self, before) {
+            (Self::FrameBursts(chain), Self::FrameBursts(before)) => chain.continue_from(before),
+            (Self::BitBursts(chain), Self::BitBursts(before)) => chain.continue_from(before),
+            (Self::CorrelatedLoss(chances), Self::CorrelatedLoss(before))
+            | (Self::CorrelatedCorruption(chances), Self::CorrelatedCorruption(before)) => {
+                chances.continue_from(before);
+            }
+            (Self::Listed(process), Self::Listed(before)) => process.continue_from(&**before),
+            _ => {}
+        }
+    }
+
     /// Acts on the frame of this number.
     pub(super) fn apply(
         &mut self,

@@ -146,6 +146,31 @@ fn a_bit_hit_twice_is_whole_again() {
     assert_eq!(Air::new(&config, Seed(1), "a").judge(&packet(9)).1, FrameFate::Intact);
 }
 
+/// Returns whether a chain hits the frames after a change from the first parameters to the second.
+fn hits_after_change(model: fn(&str) -> Model, texts: [&str; 2], seed: u64) -> bool {
+    let [moving, still] = texts.map(|text| AirConfig::of(model(text)));
+    let mut air = Air::new(&moving, Seed(seed), "a");
+    (0..50).for_each(|_| _ = air.judge(&packet(9)));
+    air.change(&still, Seed(seed), "a");
+    let hits: Vec<bool> = (0..20).map(|_| air.judge(&packet(9)).1 != FrameFate::Intact).collect();
+    assert!(hits.windows(2).all(|it| it[0] == it[1]), "{still:?}: it has left its state");
+    hits[0]
+}
+
+#[test]
+fn a_chain_whose_probabilities_change_stays_in_its_state() {
+    let frames: fn(&str) -> Model = |text| Model::FrameBursts(text.parse().expect("a chain"));
+    let bits: fn(&str) -> Model = |text| Model::BitBursts(text.parse().expect("a chain"));
+    let losses: fn(&str) -> Model =
+        |text| Model::Listed(ListedModel::parse(loss_states::LOSS_STATES, text).expect("a chain"));
+    // No step leaves a state of the second chain.
+    let elliott = ["30% 30% 100% 0", "0 0 100% 0"];
+    for (model, texts) in [(frames, elliott), (bits, elliott), (losses, ["30% 30%", "0 0"])] {
+        let hit = (0..20).filter(|seed| hits_after_change(model, texts, *seed)).count();
+        assert!((3..18).contains(&hit), "{texts:?}: {hit} of 20 were in the bad state");
+    }
+}
+
 #[test]
 fn an_undamaged_frame_keeps_sharing_its_bytes() {
     let bytes = Bytes::from(vec![1; 1500]);
@@ -226,6 +251,20 @@ fn carry(air: &mut Air, frame: &Frame) -> (Option<u64>, FrameFate, Option<Frame>
 }
 
 proptest! {
+    #[test]
+    fn a_change_of_something_else_leaves_the_models_as_they_were(
+        config in config(), frames in frames(), after in 0_usize..20, seed: u64,
+    ) {
+        let mut still = Air::new(&config, Seed(seed), "a");
+        let mut changed = still.clone();
+        for (number, frame) in frames.iter().enumerate() {
+            if number == after {
+                changed.change(&config, Seed(seed), "a");
+            }
+            prop_assert_eq!(still.judge(frame), changed.judge(frame));
+        }
+    }
+
     //= S3.3
     #[test]
     fn a_recorded_air_replays_exactly(config in config(), frames in frames(), seed: u64) {

@@ -333,8 +333,7 @@ impl Path {
         self.line.change(at, &config.line, config.bucket);
         let transit = Transit::new(&config, self.seed, &self.name);
         self.transit = transit.behind(&self.transit);
-        let air = Air::new(&config.air, self.seed, &self.name);
-        self.air = air.continued_at(self.air.next_number());
+        self.air.change(&config.air, self.seed, &self.name);
         (self.overhead, self.cell) = (config.overhead, config.cell);
         let fresh = config.onoff.map(|it| outages(it, at, self.seed, &self.name));
         self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
