@@ -17,8 +17,8 @@ use crate::exit::{CliError, Completion, Result};
 /// The settings are those of `--change`. All of them are made at once, or none. Those behind the
 /// word `uplink` or `downlink` are of that direction alone. `fault="far:80 reset 1s"` sets the
 /// faults of the connections to a port, as `--fault` does, and `fault="far:80 none"` clears them.
-/// Faults are down, reset [AFTER], timeout TIME, slow-close TIME, slice BYTES [PAUSE], limit BYTES,
-/// delay TIME and rate RATE.
+/// Faults are down, reset, timeout TIME, slow-close TIME, slice BYTES, limit BYTES, delay TIME and
+/// rate RATE; a time may follow reset and slice.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The name of the run, if there are several, and its new settings: NAME=VALUE
