@@ -114,12 +114,13 @@ fn nothing_is_shared_by_sockets() {
         let lines = text.lines().map(|line| line.trim().trim_start_matches("pub "));
         found.extend(lines.filter(|line| line.starts_with("static ")).map(str::to_owned));
     }
-    // The memory of all sockets of the process, and the text of a thread's last error, as in errno.
+    // The memory of all sockets of the process, and a thread's last errors, as in errno.
     assert_eq!(
         found,
         [
             "static PROCESS: LazyLock<SapBudget> =",
             "static EXPLANATION: RefCell<CString> = RefCell::default();",
+            "static WITHOUT_SOCKET: LastError = LastError::default();",
         ]
     );
 }

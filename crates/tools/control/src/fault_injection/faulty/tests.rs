@@ -277,12 +277,10 @@ fn what_is_cleared_is_gone_and_a_share_is_a_share() {
 
 #[test]
 fn a_fault_that_never_acted_is_named_with_its_share() {
-    let mut bench = Bench::new("far:80 0% down, upstream delay 1s");
-    bench.open();
-    let idle: Vec<String> = bench.node.idle_faults().collect();
-    assert_eq!(idle, ["far:80 0% down", "far:80 0% upstream delay 1s"]);
-    let whole = Bench::new("far:80 down");
-    assert_eq!(whole.node.idle_faults().collect::<Vec<_>>(), ["far:80 down"]);
+    for text in ["far:80 0% down", "far:80 0% upstream delay 1s", "far:80 down"] {
+        let bench = Bench::new(text);
+        assert_eq!(bench.node.idle_faults().collect::<Vec<_>>(), [text]);
+    }
 }
 
 #[test]
