@@ -158,6 +158,22 @@ static int call(struct transfer *t, sap_sock_t *sock)
     return is_sent;
 }
 
+/* Closes the connection of a call. It counts as one that ends, no longer as a transfer, as long as
+ * there are not too many of those. */
+static void end_call(sap_sock_t *sock)
+{
+    int is_ending = ++clients <= CLIENTS;
+    if (is_ending)
+        threads--;
+    else
+        clients--;
+    sap_close(sock);
+    if (is_ending)
+        clients--;
+    else
+        threads--;
+}
+
 /* Sends a body on the connection of its client, or calls the client before. */
 static void *run(void *of)
 {
@@ -165,11 +181,12 @@ static void *run(void *of)
     sap_sock_t *sock = t->client ? t->client->sock : sap_socket();
     if (t->client || call(t, sock))
         sap_send_part(sock, t->number, t->token, t->fd, t->start, t->len, t->mode);
-    if (t->client)
+    if (t->client) {
         leave(t->client);
-    else
-        sap_close(sock);
-    threads--;
+        threads--;
+    } else {
+        end_call(sock);
+    }
     release(t);
     return NULL;
 }

@@ -16,6 +16,9 @@ const LENGTH: u64 = 48 << 20;
 /// in buffers of which a datagram of loopback, 64 KB, fills no more than a quarter.
 const EACH: u64 = 16 << 20;
 
+/// The time between two rounds of fetching.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Returns a field of the kernel's account of a process: memory in KiB, or a number.
 fn field(process: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
@@ -97,6 +100,8 @@ fn bears_slow_readers(folder: &Folder, server: SocketAddr, process: u32) {
         assert!(longest < Duration::from_secs(10), "{longest:?}");
         let grown = field(process, "VmRSS").saturating_sub(memory) << 10;
         assert!(grown < SLOW as u64 * EACH, "{grown} bytes for {SLOW} clients that do not read");
+        // Connections end for some seconds, and lighttpd has a limit of them.
+        std::thread::sleep(PAUSE);
     }
     // One that goes on reading gets all of it, and one that goes away leaves nothing.
     let (reads, goes) = clients.split_first().expect("several");
