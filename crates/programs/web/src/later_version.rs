@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use crate::resolver::Resolver;
+use crate::write_through::write_through;
 
 /// The bytes before the digit of a minor version.
 const BEFORE: &[u8] = b"HTTP/1.";
@@ -167,35 +168,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for As11<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for As11<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-}
+write_through!(As11);
 
 impl<S: Connection> Connection for As11<S> {
     fn connected(&self) -> Connected {

@@ -47,6 +47,7 @@ mod upgrade;
 mod userinfo;
 mod versions;
 mod workers;
+mod write_through;
 
 pub use address::{file_name, parse_address};
 pub use arriving::ArrivingBody;

@@ -17,7 +17,7 @@ use crate::received_messages::{Known, MessageId};
 
 /// The maximum number of approximate messages that wait for parts.
 const WAITING: usize = 64;
-/// The same if full queues may delay the parts for seconds.
+/// The maximum number of them where full queues may delay the parts for seconds.
 const WAITING_FOR_QUEUES: usize = 1024;
 /// The round-trip time that is assumed before the first sample.
 const UNKNOWN: Duration = Duration::from_millis(400);
