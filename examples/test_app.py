@@ -11,7 +11,7 @@ import pytest
 
 
 def run(*options, far=None, command):
-    """Runs a command over a link; gives its result and what the link did, as docs/json.md says."""
+    """Runs a command over a link; gives its result and what the link did, as docs/reference/json.md says."""
     line = ["windfall", "run", "--json", "--summary", "summary.json", *options]
     line += ["--far", far, "--wait-port", "8000"] if far else []
     result = subprocess.run([*line, "--", *command], capture_output=True, text=True, timeout=120)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Decodes SAP from docs/sap.md alone, and compares what it finds with docs/vectors.
+"""Decodes SAP from docs/reference/sap.md alone, and compares what it finds with docs/vectors.
 
 usage: decode.py FILE…
 

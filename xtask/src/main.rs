@@ -2,7 +2,7 @@
 //!
 //! - `cargo xtask tidy` checks what the compiler does not: levels, budgets, words, cycles, links.
 //! - `cargo xtask floors` writes the floors and the bans into `ARCHITECTURE.md`.
-//! - `cargo xtask matrix` writes `docs/matrix.md`; with `--check` it only compares.
+//! - `cargo xtask matrix` writes `docs/measurements/matrix.md`; with `--check` it only compares.
 //! - `cargo xtask publish --dry-run` packages the published crates and checks the packages.
 //! - `cargo xtask features` checks the combinations of their features, by cargo-hack.
 //! - `cargo xtask semver` compares their interfaces with the last version, by cargo-semver-checks.

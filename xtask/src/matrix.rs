@@ -17,7 +17,7 @@ use crate::rust;
 use crate::workspace::{File, Workspace};
 
 const REQUIREMENTS: &str = "docs/requirements.tsv";
-const PAGE: &str = "docs/matrix.md";
+const PAGE: &str = "docs/measurements/matrix.md";
 
 /// The places of the marks of one requirement.
 #[derive(Debug, Default)]
@@ -150,7 +150,7 @@ fn collect(file: &File, marks: &mut BTreeMap<&str, Marks>, unknown: &mut String)
 
 const HEAD: &str = "# Requirements\n\n\
     Written by `cargo xtask matrix` from the marks in the source and from the last column of\n\
-    [requirements.tsv](requirements.tsv); do not edit. The\n\
+    [requirements.tsv](../requirements.tsv); do not edit. The\n\
     letters of the kinds: M mechanism, A interface or format, P parameter, App application,\n\
     T tool or metric, X experiment, L limit, F future work, E erratum. A requirement counts as\n\
     tested only if a test or a judged claim asserts what it is accepted by; the last column says\n\
@@ -207,7 +207,7 @@ fn links(paths: &BTreeSet<String>) -> String {
             Some((_floor, below)) => below,
             None => short,
         };
-        format!("[{}](../{path})", short.replace("/src/", "/"))
+        format!("[{}](../../{path})", short.replace("/src/", "/"))
     };
     paths.iter().map(link).collect::<Vec<_>>().join(" ")
 }
@@ -234,9 +234,9 @@ mod tests {
     #[test]
     fn marks_are_sorted_into_their_columns() {
         let page = page(&workspace("    //= S3.8\nfn f() {}\n")).unwrap();
-        let row = "| S3.8 | X | bursts | [link/arq](../crates/machines/link/src/arq.rs) | \
-                   [link/arq/tests](../crates/machines/link/src/arq/tests.rs) | \
-                   [papers/link/fig3](../crates/programs/papers/src/link/fig3.rs) | \
+        let row = "| S3.8 | X | bursts | [link/arq](../../crates/machines/link/src/arq.rs) | \
+                   [link/arq/tests](../../crates/machines/link/src/arq/tests.rs) | \
+                   [papers/link/fig3](../../crates/programs/papers/src/link/fig3.rs) | \
                    nothing |";
         assert!(page.contains(row), "{page}");
         assert!(page.contains("## S3: 2 requirements, 1 implemented, 0 tested, 1 with a figure"));

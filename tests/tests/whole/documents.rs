@@ -26,12 +26,23 @@ fn blocks(document: &Path, language: &str) -> Vec<String> {
     blocks
 }
 
+/// Returns the pages in a folder and in the folders below it.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// The README and everything in `docs`.
 fn documents() -> Vec<PathBuf> {
-    let listing = std::fs::read_dir(root().join("docs")).expect("there are documents");
-    let paths = listing.map(|file| file.expect("the folder can be listed").path());
-    let mut paths: Vec<_> =
-        paths.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    let mut paths = pages(&root().join("docs"));
     paths.push(root().join("README.md"));
     paths.sort();
     paths
@@ -54,7 +65,7 @@ fn every_scenario_in_the_documents_can_be_read() {
 
 #[test]
 fn every_error_trace_in_the_documents_can_be_read() {
-    let traces = blocks(&root().join("docs/error-trace.md"), "error-trace");
+    let traces = blocks(&root().join("docs/reference/error-trace.md"), "error-trace");
     assert!(!traces.is_empty());
     for text in traces {
         let trace = ErrorTrace::from_text(&text).expect("the example is right");
@@ -64,10 +75,9 @@ fn every_error_trace_in_the_documents_can_be_read() {
 
 #[test]
 fn the_reference_names_every_key_of_a_scenario() {
-    let pages = ["scenario", "reference/scenario", "reference/station", "reference/link"];
-    let pages = pages.into_iter().chain(["reference/radio", "reference/flow", "reference/app"]);
-    let page = |name| std::fs::read_to_string(root().join(format!("docs/{name}.md")));
-    let reference: String = pages.map(|name| page(name).expect("it exists")).collect();
+    let pages = ["scenario-file", "scenario", "station", "link", "radio", "flow", "app"];
+    let page = |name| std::fs::read_to_string(root().join(format!("docs/reference/{name}.md")));
+    let reference: String = pages.into_iter().map(|name| page(name).expect("it exists")).collect();
     let station = "[[station]]\nname = \"a\"\n";
     let link = "[[link]]\nstations = [\"a\", \"b\"]\n";
     let uplink = format!("{link}[link.uplink]\n");
@@ -110,7 +120,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_table_of_tcp_settings_has_each_with_its_default() {
-    let text = std::fs::read_to_string(root().join("docs/tcp.md")).expect("it exists");
+    let text =
+        std::fs::read_to_string(root().join("docs/reference/tcp-engine.md")).expect("it exists");
     let (_, table) = text.split_once("| setting | default |").expect("the table is there");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let rows: Vec<_> = rows.map(|row| quoted(row).take(2).collect::<Vec<_>>()).collect();
@@ -134,7 +145,8 @@ fn the_table_of_tcp_settings_has_each_with_its_default() {
 
 #[test]
 fn the_tests_that_the_page_about_tcp_names_exist() {
-    let text = std::fs::read_to_string(root().join("docs/tcp.md")).expect("it exists");
+    let text =
+        std::fs::read_to_string(root().join("docs/reference/tcp-engine.md")).expect("it exists");
     let folders = [
         "crates/machines/tcp",
         "crates/machines/congestion",
@@ -185,7 +197,8 @@ fn lines_of_code(path: &Path) -> usize {
 //= S0.43
 #[test]
 fn the_sizes_beside_the_papers_are_those_of_the_tree() {
-    let page = std::fs::read_to_string(root().join("docs/porting.md")).expect("the page is there");
+    let page = std::fs::read_to_string(root().join("docs/guides/port-to-sap.md"))
+        .expect("the page is there");
     let mut count = 0;
     for link in page.split('[').skip(1) {
         let Some((text, rest)) = link.split_once("](") else { continue };

@@ -183,7 +183,7 @@ enum sap_reason sap_close_reason(const sap_sock_t *sock);
 size_t sap_exact_ranges(const void *data, size_t len, struct sap_range *ranges, size_t room);
 
 /* Sends the first len bytes of a file as the body of a reply of HTTP, as `windfall serve` does
- * (docs/web.md): as the transfer of this number and token, precisely or approximately, then with
+ * (docs/reference/web.md): as the transfer of this number and token, precisely or approximately, then with
  * what programs need to read the file exact. Returns once all is under way. It reads the descriptor
  * from the start of the file, and does not move its position. Neither the mode nor the stream of the socket
  * matters, and several threads may send bodies on one at the same time. After an approximate body the

@@ -1,4 +1,4 @@
-/* mod_sap: sends the files of lighttpd over SAP to clients that ask for it. See docs/web.md. */
+/* mod_sap: sends the files of lighttpd over SAP to clients that ask for it. See docs/reference/web.md. */
 #include "first.h"
 
 #include "array.h"

@@ -307,6 +307,6 @@ fn a_program_over_udp_is_ported_by_substitution() {
         return;
     };
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
-    let page = include_str!("../../../../docs/porting.md");
+    let page = include_str!("../../../../docs/guides/port-to-sap.md");
     assert!(page.contains(&format!("```diff\n{diff}```")), "the page shows another diff:\n{diff}");
 }

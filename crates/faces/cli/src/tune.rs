@@ -24,7 +24,7 @@ use crate::{json, options, progress};
 /// Without --for: which mode of a link serves an application best over a measured channel. Each
 /// mode carries the traffic of the application in simulated time, over the errors of the channel.
 /// With it: which settings of TCP and of the radio cost a scenario the least energy, as options of
-/// Windfall and as commands of Linux. docs/tune.md says how the best is chosen.
+/// Windfall and as commands of Linux. docs/guides/tune.md says how the best is chosen.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The channel, or a scenario with --for and --calibrate

@@ -117,7 +117,8 @@ fn the_simulation_in_the_documents_runs_as_printed() {
         return;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let document = std::fs::read_to_string(root.join("docs/python.md")).expect("it is there");
+    let document =
+        std::fs::read_to_string(root.join("docs/guides/python.md")).expect("it is there");
     let program = block_with(&document, "windfall.run(");
     let python = python_with_libraries();
     let has = Command::new(&python).args(["-c", "import pandas"]).output();

@@ -115,7 +115,7 @@ impl RunningLink {
     }
 
     /// Returns how the link fares: settings, counts, rates and delays of each direction, as
-    /// `docs/control.md` describes them.
+    /// `docs/reference/control.md` describes them.
     ///
     /// # Errors
     /// If the link is gone.

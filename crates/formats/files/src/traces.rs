@@ -1,9 +1,9 @@
 //! The files that describe a channel.
 //!
 //! - [`ErrorTrace`]: what an air did, frame by frame or bit by bit; the format is described in
-//!   `docs/error-trace.md`.
+//!   `docs/reference/error-trace.md`.
 //! - [`RateTrace`]: how much a line carries at each moment, in the formats of mahimahi and
-//!   netem-trace; see `docs/rate-trace.md`.
+//!   netem-trace; see `docs/reference/rate-trace.md`.
 
 pub mod error_trace;
 mod gzip;

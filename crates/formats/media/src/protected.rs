@@ -5,7 +5,7 @@
 //! 32 bytes: the headers of units and slices of H.264 and H.265, with the
 //! parameter sets whole; signs,
 //! exponents and high bytes of a NumPy array; the layout of a JPEG. The format is described in
-//! `docs/protected.md`.
+//! `docs/reference/protected.md`.
 
 mod arrival;
 pub(crate) mod h264;

@@ -1,4 +1,5 @@
-//! SAP datagrams (docs/sap.md): a header that is always exact, then a body whose first bytes are.
+//! SAP datagrams (docs/reference/sap.md): a header that is always exact, then a body whose first
+//! bytes are.
 //!
 //! | bytes | field |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The control socket of a run: other processes of the same user ask at a socket by name.
 //!
-//! What clients say are lines of JSON, which `docs/control.md` describes; the module `requests`
-//! serves them.
+//! What clients say are lines of JSON, which `docs/reference/control.md` describes; the module
+//! `requests` serves them.
 //!
 //! The socket lies in a directory that belongs to the user alone, where no other user can take its
 //! name: that of the session, or one among the temporary files. A socket that a killed run left

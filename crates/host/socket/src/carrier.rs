@@ -10,7 +10,7 @@ pub enum Carrier {
     Kernel,
     /// A raw socket, protocol 136, which needs the capability `CAP_NET_RAW`.
     Raw,
-    /// UDP with a checksum of zero and the partial checksum inside (docs/udplite.md).
+    /// UDP with a checksum of zero and the partial checksum inside (docs/reference/udplite.md).
     Udp,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A precise message arrives exactly once, complete and in order. An approximate message is sent
 //! once, at once, and may arrive damaged where its sender permits it.
-//! [docs/sap.md](../../../../docs/sap.md) specifies the protocol. A [`SapEndpoint`] holds all
-//! connections of one socket. It has three groups of methods:
+//! [docs/reference/sap.md](../../../../docs/reference/sap.md) specifies the protocol. A
+//! [`SapEndpoint`] holds all connections of one socket. It has three groups of methods:
 //!
 //! - commands: [`connect`](SapEndpoint::connect), [`send`](SapEndpoint::send),
 //!   [`receive`](SapEndpoint::receive), [`finish`](SapEndpoint::finish),

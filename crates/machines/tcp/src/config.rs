@@ -7,7 +7,8 @@ use windfall_wire_net::tcp::{CorruptionKinds, Packing};
 
 use crate::rtt::{TickEstimation, TimeoutConfig};
 
-/// The configuration of a connection; the table in `docs/tcp.md` lists every setting.
+/// The configuration of a connection; the table in `docs/reference/tcp-engine.md` lists every
+/// setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpConfig {

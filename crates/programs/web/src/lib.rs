@@ -5,7 +5,7 @@
 //! - [`Proxy`] does so for programs that know nothing of SAP.
 //! - [`BlockingService`] is any other service whose bodies are held whole.
 //!
-//! The headers and the messages are specified in `docs/web.md`.
+//! The headers and the messages are specified in `docs/reference/web.md`.
 
 mod address;
 mod arriving;

@@ -9,7 +9,7 @@
 //! - [`station_summaries`], [`failed_programs`]: what its kernels and programs came to.
 //! - [`text`]: replies as text for people, and for Prometheus.
 //!
-//! The protocol is in `docs/control.md`.
+//! The protocol is in `docs/reference/control.md`.
 
 mod client;
 pub mod detach;

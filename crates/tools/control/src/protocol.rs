@@ -1,4 +1,5 @@
-//! The protocol of the control socket: its requests and replies, as `docs/control.md` says.
+//! The protocol of the control socket: its requests and replies, as `docs/reference/control.md`
+//! says.
 //!
 //! Each is a line of JSON, which [`line()`] makes. A reply is a [`RunRefusal`], or what the request
 //! asks for. A member that a reply lacks has its default, and one that this version does not know

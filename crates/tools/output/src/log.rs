@@ -1,4 +1,4 @@
-//! The event log: one JSON object a line, described in `docs/event-log.md`.
+//! The event log: one JSON object a line, described in `docs/reference/event-log.md`.
 
 use std::io::{self, Write};
 

@@ -250,18 +250,30 @@ fn check(name: &str, stations: bool, bless: bool) -> Report {
     report
 }
 
+/// Returns the paths of the pages in a folder and in the folders below it.
+fn pages(folder: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root().join(folder)).expect("there are documents") {
+        let entry = entry.expect("it can be listed");
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            found.extend(pages(&path));
+        } else if path.ends_with(".md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// Every document of the project that shows commands.
 fn documents() -> Vec<String> {
-    let listing = fs::read_dir(root().join("docs")).expect("there are documents");
-    let names = listing.map(|file| file.expect("it can be listed").file_name());
-    let names = names.map(|name| format!("docs/{}", name.to_string_lossy()));
-    let all = names.filter(|name| name.ends_with(".md"));
-    let all = all.chain(["README.md".to_owned(), "examples/README.md".to_owned()]);
+    let mut all = pages("docs");
+    all.extend(["README.md".to_owned(), "examples/README.md".to_owned()]);
     let shows_commands = |name: &String| {
         let text = fs::read_to_string(root().join(name)).expect("it can be read");
         !Document::parse(&text).steps.is_empty()
     };
-    all.filter(shows_commands).collect()
+    all.into_iter().filter(shows_commands).collect()
 }
 
 #[test]

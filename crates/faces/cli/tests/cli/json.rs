@@ -1,4 +1,5 @@
-//! What `--json` prints is what `docs/json.md` says, member by member and in both directions.
+//! What `--json` prints is what `docs/reference/json.md` says, member by member and in both
+//! directions.
 #![expect(clippy::disallowed_methods, reason = "a program needs time to begin")]
 
 use std::net::TcpListener;
@@ -276,7 +277,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
 
 #[test]
 fn every_reason_of_a_drop_is_on_the_page() {
-    let text = include_str!("../../../../../docs/json.md");
+    let text = include_str!("../../../../../docs/reference/json.md");
     let (_, reasons) = text.split_once("## Reasons of drops").expect("a section");
     let rows = reasons.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let names = DropReason::ALL.map(DropReason::name);

@@ -176,7 +176,7 @@ fn is_full(variable: &str) -> bool {
 
 #[test]
 fn the_document_lists_what_each_mutation_breaks() {
-    let document = include_str!("../../../../../docs/reproduce.md");
+    let document = include_str!("../../../../../docs/measurements/reproduce.md");
     let (_, table) = document.split_once("| figure | broken |\n|---|---|\n").expect("a table");
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     let rows: Vec<String> = rows.map(str::to_owned).collect();

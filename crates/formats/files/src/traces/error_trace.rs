@@ -1,6 +1,6 @@
 //! Error traces: what an air did, frame by frame or bit by bit, to be kept, shown and replayed.
 //!
-//! The file format is described in `docs/error-trace.md`.
+//! The file format is described in `docs/reference/error-trace.md`.
 
 mod text;
 

@@ -1,6 +1,7 @@
 //! Damaged segments, and the notifications of them (S4).
 //!
-//! The draft leaves much open; `docs/tcp.md` lists each decision with its reason. In short:
+//! The draft leaves much open; `docs/reference/tcp-engine.md` lists each decision with its reason.
+//! In short:
 //! - Of a damaged segment, the acknowledgment and the marks are obeyed, the control bits are not.
 //! - A notification acknowledges nothing that has not arrived, although in the paper's mode its
 //!   number is the end of the damaged segment.

@@ -303,7 +303,11 @@ pub(crate) fn inputs() -> Vec<ExperimentInput> {
               listening: Feeney and Nilsson 2001",
         ),
         given("battery", "30 Wh", "assumed: typical of its time"),
-        given("costs of TCP's steps among each other", "docs/energy.md", "Wang and Singh 2003"),
+        given(
+            "costs of TCP's steps among each other",
+            "docs/explanation/energy.md",
+            "Wang and Singh 2003",
+        ),
         given(
             "buffers",
             "1 MiB",

@@ -159,7 +159,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 
 fn inputs() -> Vec<ExperimentInput> {
     let inputs = [
-        ("link", "802.11g at 24 Mb/s, 15 dBm, seven attempts", "docs/wifi.md"),
+        ("link", "802.11g at 24 Mb/s, 15 dBm, seven attempts", "docs/explanation/wifi.md"),
         ("path loss", "free space, Rician fading with K = 6 and 20 Hz", "a drone in sight"),
         ("distances", "800 and 1100 m", "about a sixth and half of the frames fail"),
         ("stream", "H.264 of x264, 640 × 360, 30 pictures a second, 4 Mb/s", "2 to 6 Mb/s"),

@@ -76,7 +76,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
          everywhere, and so is its coding."
     );
     Ok(Finding {
-        inputs: vec![ExperimentInput::given("channels", "as named", "docs/gsm.md")],
+        inputs: vec![ExperimentInput::given("channels", "as named", "docs/explanation/gsm.md")],
         claims: claims(&runs),
         charts: vec![("", chart(&runs))],
         tables: vec![("", table(&runs))],

@@ -215,7 +215,11 @@ pub(crate) fn method(runs: &[SeedRuns], context: &Context<'_>) -> String {
 pub(crate) fn inputs() -> Vec<ExperimentInput> {
     vec![
         ExperimentInput::given("runs", "four minutes, ten each", "paper 001, section 5.2"),
-        ExperimentInput::given("good channel", "CSQ 17, direct ray and echoes", "docs/gsm.md"),
+        ExperimentInput::given(
+            "good channel",
+            "CSQ 17, direct ray and echoes",
+            "docs/explanation/gsm.md",
+        ),
         ExperimentInput::fitted(
             "bad channel",
             "CSQ 7, direct ray 3.4 times the echoes",

@@ -111,9 +111,9 @@ fn versions_of_one_format_understand_each_other() {
     assert_eq!(status.links[0].recent, None);
 }
 
-/// The examples of `docs/control.md`, a request and its reply.
+/// The examples of `docs/reference/control.md`, a request and its reply.
 fn examples() -> (&'static str, &'static str) {
-    let page = include_str!("../../../../../docs/control.md");
+    let page = include_str!("../../../../../docs/reference/control.md");
     let example = page.split("```json\n").nth(1).expect("an example");
     let (request, rest) = example.split_once('\n').expect("a request");
     (request, rest.lines().next().expect("a reply"))

@@ -78,7 +78,7 @@ proptest! {
 
 #[test]
 fn the_page_of_the_protocol_lists_the_requests_that_there_are() {
-    let page = include_str!("../../../../../docs/control.md");
+    let page = include_str!("../../../../../docs/reference/control.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `{\"do\": \""));
     let listed: Vec<_> = rows.filter_map(|row| row.split('"').next()).collect();
     let mut listed = listed;

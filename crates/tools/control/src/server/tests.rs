@@ -200,9 +200,10 @@ fn what_a_change_says_reads_back_from_the_log() {
     assert_eq!(table["uplink"]["loss"], "0.05");
 }
 
-/// The names in the first column of a table of `docs/control.md`, by the title of that column.
+/// The names in the first column of a table of `docs/reference/control.md`, by the title of that
+/// column.
 fn listed(title: &str) -> Vec<String> {
-    let page = include_str!("../../../../../docs/control.md");
+    let page = include_str!("../../../../../docs/reference/control.md");
     let rows = page.split(&format!("| {title} |")).nth(1).expect("the table is there");
     let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
     let names = rows.filter_map(|row| row.split('|').nth(1));
@@ -231,7 +232,7 @@ fn the_page_of_the_protocol_lists_the_members_of_a_status() {
 
 #[test]
 fn the_example_of_the_page_of_the_protocol_is_what_a_run_replies() {
-    let page = include_str!("../../../../../docs/control.md");
+    let page = include_str!("../../../../../docs/reference/control.md");
     let example = page.split("```json\n").nth(1).expect("an example");
     let (request, rest) = example.split_once('\n').expect("a request");
     let reply: Value = serde_json::from_str(rest.lines().next().expect("a reply")).expect("JSON");

@@ -197,7 +197,7 @@ const SPANS: core::ops::RangeInclusive<Duration> =
 /// From zero to an hour: what delays may last.
 const DELAYS: core::ops::RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
-/// Every setting, in the order of the table in `docs/tcp.md`.
+/// Every setting, in the order of the table in `docs/reference/tcp-engine.md`.
 pub static TCP_SETTINGS: &[TcpSetting] = &[
     quantity!(
         "mss",

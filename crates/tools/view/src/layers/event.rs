@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// A line of the log; `docs/event-log.md` describes the fields.
+/// A line of the log; `docs/reference/event-log.md` describes the fields.
 #[derive(Deserialize)]
 pub(crate) struct LogLine {
     pub(crate) ev: String,

@@ -1,10 +1,10 @@
-//! The tables of `docs/json.md`, and what an output must be to be as they say.
+//! The tables of `docs/reference/json.md`, and what an output must be to be as they say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-const PAGE: &str = include_str!("../../../../../../docs/json.md");
+const PAGE: &str = include_str!("../../../../../../docs/reference/json.md");
 
 /// The members of this histogram stand on the page; those of all others are the same.
 const HISTOGRAM: &str = "statistics.frames.loss_bursts";

@@ -13,7 +13,7 @@ pub(super) const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Another address of this machine, as of another client.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// The kinds of messages, see `docs/web.md`.
+/// The kinds of messages, see `docs/reference/web.md`.
 const ASK: u8 = 1;
 const UNKNOWN: u8 = 2;
 const PLAN: u8 = 3;

@@ -31,7 +31,8 @@ fn folder() -> PathBuf {
 #[test]
 fn the_link_in_the_documents_runs_as_printed() {
     require!("python3", "curl");
-    let document = std::fs::read_to_string(folder().join("../docs/python.md")).expect("it is");
+    let document =
+        std::fs::read_to_string(folder().join("../docs/guides/python.md")).expect("it is");
     let blocks = document.split("```python\n").skip(1);
     let mut blocks = blocks.filter_map(|rest| rest.split("```").next());
     let program = blocks.find(|block| block.contains("with Link(")).expect("a block");

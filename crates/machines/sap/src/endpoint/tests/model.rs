@@ -1,4 +1,5 @@
-//! A connection against its model, the table of states in docs/sap.md: one arm for each row.
+//! A connection against its model, the table of states in docs/reference/sap.md: one arm for each
+//! row.
 
 use proptest::prelude::*;
 
