@@ -3,7 +3,7 @@
 
 usage: receiver.py ADDRESS [PORT [COUNT]]
 
-It also asks the station for hints of damage (docs/guides/run.md), and says how many packets the link
+It also asks the station for hints of damage (docs/reference/run.md), and says how many packets the link
 announced as damaged. Without hints, outside `windfall run`, it counts all the same.
 """
 

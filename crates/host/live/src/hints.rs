@@ -1,6 +1,6 @@
 //! Tells programs of a station which packets the link delivers damaged.
 //!
-//! docs/guides/run.md, "Hints of damage", describes the messages. The socket's name is abstract: it
+//! docs/reference/run.md, "Hints of damage", describes the messages. The socket's name is abstract: it
 //! is one of the station's network namespace and vanishes with the run.
 
 use std::io;

@@ -1,5 +1,5 @@
 //! Damage hints of the link: inside `windfall run` a socket in each station reports the datagrams
-//! of frames whose check sequence failed (docs/guides/run.md).
+//! of frames whose check sequence failed (docs/reference/run.md).
 
 use std::collections::VecDeque;
 use std::io;

@@ -57,7 +57,7 @@ settings! {
         "tcp-congestion" tcp_congestion: String {
             value: "NAME", example: "reno", unset: "the system's own",
             metadata: Some(RunKind::RealTime),
-            detail: "[run.md](../run.md#tcp) has examples. Simulated hosts have the `tcp` of their \
+            detail: "[run.md](run.md#tcp) has examples. Simulated hosts have the `tcp` of their \
                      [station](station.md).",
         }
         /// Parameter of the kernel of every station: net.ipv4.tcp_sack=0
