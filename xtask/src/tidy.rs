@@ -12,6 +12,7 @@ mod modules;
 mod names;
 mod phrases;
 mod published;
+mod readability;
 mod unused;
 mod versions;
 mod words;
@@ -73,6 +74,7 @@ fn check(workspace: &Workspace) -> Vec<Breach> {
         names::check,
         phrases::check,
         published::check,
+        readability::check,
     ];
     rules.iter().flat_map(|rule| rule(workspace)).collect()
 }
