@@ -283,19 +283,20 @@ settings! {
             excludes: "policy",
             short: "Code across packets: 8/12 or window:32:25%:40ms",
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
-                     [link.md](../link.md#codes-across-packets) says how.",
+                     [link-behaviour.md](link-behaviour.md#codes-across-packets) says how.",
         }
         /// Make whole packets from damaged copies where frames are retransmitted
         "combine" combine: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
-            detail: "On wifi beside a policy. [link.md](../link.md#combining-copies) says how.",
+            detail: "On wifi beside a policy. \
+                     [link-behaviour.md](link-behaviour.md#combining-copies) says how.",
         }
         /// Send parity of packets that arrived damaged in place of other copies of them
         "increments" increments: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Wire),
             excludes: "policy",
-            detail: "Only on a pipe with `arq`; [link.md](../link.md#incremental-redundancy) says \
-                     how.",
+            detail: "Only on a pipe with `arq`; \
+                     [link-behaviour.md](link-behaviour.md#incremental-redundancy) says how.",
         }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
         "arq" arq: Arq {

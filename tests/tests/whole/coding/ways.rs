@@ -1,5 +1,5 @@
 //! Incremental redundancy held against an independent model, written from
-//! `docs/explanation/link.md` alone.
+//! `docs/reference/link-behaviour.md` alone.
 //!
 //! Nothing is coded or decoded in it. Bytes are wrong or right; a block of which *w* symbols are
 //! wrong and *e* unknown is right once it has 2 *w* + *e* parity symbols. It knows the air, so it

@@ -142,7 +142,7 @@ fn inputs() -> Vec<ExperimentInput> {
         ("bursts", "up to two thirds of a frame, half of the bytes wrong", "devourer: .80"),
         ("all over", "1.26 % of the bytes wrong", "as many sub-blocks survive as in bursts"),
         ("sub-blocks", "32 bytes and a CRC-16", "devourer's knee"),
-        ("window", "of 32 packets, 40 ms", "as long as docs/explanation/link.md has it"),
+        ("window", "of 32 packets, 40 ms", "as long as docs/reference/link-behaviour.md has it"),
     ];
     inputs.map(|(name, value, source)| ExperimentInput::given(name, value, source)).into()
 }
