@@ -9,7 +9,7 @@
 //!
 //! [`PolicyChoice`] selects one of them, or an implementation of [`Policy`] in another crate.
 //!
-//! `docs/explanation/coding.md` describes the policies and the reasons for them.
+//! `docs/explanation/coding.md` explains the policies, `docs/reference/coding.md` has the rules.
 
 mod best;
 mod beyond;

@@ -243,8 +243,8 @@ settings! {
         /// gsm-bad, gsm-walking, gsm-driving
         "environment" environment: Surroundings {
             value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
-            detail: "The places of paper 003 are traces ([coding.md](../coding.md)), the circuits \
-                     of paper 001 a model ([gsm.md](../gsm.md)).",
+            detail: "The places of paper 003 are traces ([coding.md](coding.md#environments)), the \
+                     circuits of paper 001 a model ([gsm.md](../explanation/gsm.md)).",
             metadata: Some(AppliesTo::Air),
         }
         /// Trace of losses, truncations and inverted bits, of `windfall trace`
@@ -269,8 +269,8 @@ settings! {
         "policy" policy: Option<PolicyName> {
             value: "POLICY", example: "flex", unset: "frames are not coded",
             short: "Parity of coded frames", metadata: Some(AppliesTo::Sender),
-            detail: "[coding.md](../coding.md) compares the policies, [policy.md](policy.md) has \
-                     the format of tables.",
+            detail: "[coding.md](coding.md#policies) compares the policies, \
+                     [policy.md](policy.md) has the format of tables.",
         }
         /// Always give coded frames as many whole blocks as the policy says
         "padded" padded: bool {

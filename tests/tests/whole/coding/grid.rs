@@ -1,8 +1,8 @@
 //! The adaptive policies beside the static ones, over a grid of channels.
 //!
 //! Every run takes a sample of the grid. `WINDFALL_TEST_GRID=full` takes all of it with ten seeds,
-//! and compares `docs/explanation/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes
-//! the table there.
+//! and compares `docs/measurements/coding.md` with what comes out; with `WINDFALL_BLESS=1` it
+//! writes the table there.
 
 use std::fmt::Write as _;
 use std::thread;

@@ -2,8 +2,8 @@
 //! attempts whose damaged copies are combined.
 //!
 //! Every run takes a sample. `WINDFALL_TEST_GRID=full` takes all channels with ten seeds and
-//! compares `docs/explanation/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the
-//! table.
+//! compares `docs/measurements/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes
+//! the table.
 
 use std::fmt::Write as _;
 use std::thread;

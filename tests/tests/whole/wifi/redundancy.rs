@@ -2,7 +2,7 @@
 //! over the chain of 802.11 bit by bit.
 //!
 //! Every run takes a sample. `WINDFALL_TEST_GRID=full` takes all rows with ten seeds and compares
-//! `docs/explanation/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the table.
+//! `docs/measurements/coding.md` with what comes out; with `WINDFALL_BLESS=1` it writes the table.
 
 use std::fmt::Write as _;
 use std::thread;
