@@ -6,12 +6,13 @@ use windfall_base::{Duration, Instant};
 
 use crate::event::Dropped;
 
-/// Common datagram sizes to probe, inside UDP and IPv6: narrow links of IPv4, the least MTU of
-/// IPv6, Ethernet, 802.11, jumbo frames, loopback.
-const STEPS: [usize; 10] = [752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
-/// The size inside UDP for an IPv4 path that does not carry the base size: every host accepts 576
-/// bytes (RFC 1122, section 3.3.2). RFC 8899 calls it MIN_PLPMTU.
-const MIN_PLPMTU_V4: usize = 548;
+/// Common datagram sizes to probe, inside IPv6, UDP and UDP-Lite: narrow links of IPv4, the 576
+/// bytes that every host of IPv4 accepts (RFC 1122, section 3.3.2), the least MTU of IPv6,
+/// Ethernet, 802.11, jumbo frames, loopback.
+const STEPS: [usize; 12] = [380, 520, 752, 952, 1232, 1372, 1444, 2240, 4052, 8924, 16_356, 65_400];
+/// The size for an IPv4 path that does not carry the base size: an MTU of 296 bytes, as slow serial
+/// lines have, less the headers of IPv4, UDP and UDP-Lite. RFC 8899 calls it MIN_PLPMTU.
+const MIN_PLPMTU_V4: usize = 260;
 /// The size that is probed first. An interface with a smaller MTU rejects the probe at once, so a
 /// smaller first size would save no time.
 const FIRST_PROBE: usize = 2240;

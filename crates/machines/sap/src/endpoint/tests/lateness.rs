@@ -277,12 +277,12 @@ fn what_is_sent_again_does_not_extend_a_close() {
 
 #[test]
 fn a_datagram_that_never_arrives_is_given_up_although_others_pass() {
-    // What is too long, as the others show, is cut. Every path is assumed to carry 548 bytes.
+    // What is too long, as the others show, is cut. Every path is assumed to carry 260 bytes.
     for (others, mtu, len, least, most, arrives) in [
         (200, 1_500, LONG, 0, 2, true),
         (1_000, 1_500, LONG, 0, 2, true),
         (1_000, 1_000, 1_100, 0, 3, true),
-        (1_000, 400, 1_100, 50, 65, false),
+        (1_000, 250, 1_100, 50, 65, false),
     ] {
         let (mut network, [a, b]) = shrunk(1);
         network.impairments.mtu = mtu;
@@ -291,7 +291,7 @@ fn a_datagram_that_never_arrives_is_given_up_although_others_pass() {
         let mut received = 0;
         for step in 0..1_000 {
             if step < others {
-                network.send(A, a, APPROXIMATE, &[7; 300]);
+                network.send(A, a, APPROXIMATE, &[7; 200]);
             }
             // What the peer says is no progress either.
             network.send(B, b, Mode::Precise, b"still here");
