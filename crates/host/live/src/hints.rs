@@ -1,7 +1,7 @@
 //! Tells programs of a station which packets the link delivers damaged.
 //!
-//! docs/reference/run.md, "Hints of damage", describes the messages. The socket's name is abstract: it
-//! is one of the station's network namespace and vanishes with the run.
+//! docs/reference/run.md, "Hints of damage", describes the messages. The socket's name is abstract:
+//! it is one of the station's network namespace and vanishes with the run.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

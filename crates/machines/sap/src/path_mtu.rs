@@ -154,6 +154,11 @@ impl PathMtu {
         self.plpmtu
     }
 
+    /// Returns the size that every path is assumed to carry.
+    pub(crate) fn least(&self) -> usize {
+        self.min_plpmtu
+    }
+
     /// Restarts on another path, to `peer`, with a search if there was one.
     pub(crate) fn restart(&mut self, now: Instant, peer: IpAddr, searches: bool) {
         self.raise_at = None;

@@ -209,6 +209,11 @@ impl Connection {
         Some(self.datagram(now, SapKind::Probe, body, Some(Load::MtuProbe(size))))
     }
 
+    /// Returns the size of the datagrams that every path is assumed to carry.
+    pub(crate) fn least_path_mtu(&self) -> usize {
+        self.path.mtu.least()
+    }
+
     /// Notes that the interface does not carry `size`; returns whether the path's size or the
     /// search for it changes.
     pub(crate) fn refuse_size(&mut self, size: usize) -> bool {

@@ -24,9 +24,13 @@ impl SapEndpoint {
 
     /// Handles the error `EMSGSIZE` of the operating system: a datagram of `size` bytes to
     /// `address` exceeds the MTU of the interface. The search for the path MTU skips such sizes.
+    /// Ends the connection attempts that send no shorter datagrams.
     pub fn handle_too_long(&mut self, address: SocketAddr, size: usize) {
         for id in self.ids_at(address) {
-            if self.connections.get_mut(&id).is_some_and(|it| it.refuse_size(size)) {
+            let Some(connection) = self.connections.get_mut(&id) else { continue };
+            if !connection.is_open() && size <= connection.least_path_mtu() {
+                self.abort(ConnectionId(id), CloseReason::Unreachable);
+            } else if connection.refuse_size(size) {
                 self.touch(id);
             }
         }

@@ -339,6 +339,22 @@ fn an_interface_that_does_not_carry_the_base_size_costs_no_timeout() {
 }
 
 #[test]
+fn an_interface_that_does_not_carry_a_ping_ends_the_attempt() {
+    let mut network = Network::new(SapConfig::standard(), CLEAN, 1);
+    let open = network.ends[A].connect(network.now, address(B));
+    network.run(SECOND);
+    let attempt = network.ends[A].connect(network.now, address(B));
+    network.ends[A].handle_too_long(address(B), 261);
+    network.run(Duration::from_micros(1));
+    let gone = SapEvent::Closed(CloseReason::Unreachable);
+    assert!(!network.happened(A, &gone), "a shorter datagram may pass");
+    network.ends[A].handle_too_long(address(B), 200);
+    network.run(Duration::from_micros(1));
+    assert!(network.happened(A, &gone));
+    assert!(network.ends[A].is_open(open) && !network.ends[A].is_open(attempt));
+}
+
+#[test]
 fn what_waits_goes_in_longer_datagrams_once_the_path_is_known() {
     const COUNT: usize = 300;
     const LEN: usize = 2_000;
