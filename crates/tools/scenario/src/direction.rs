@@ -86,7 +86,7 @@ settings! {
             is_live: true,
             value: "FILE", example: "cell.trace", is_file: true,
             excludes: "rate", metadata: Some(AppliesTo::Wire), unset: "a constant rate",
-            detail: "[rate-trace.md](../rate-trace.md) has the formats.",
+            detail: "[rate-trace.md](rate-trace.md) has the formats.",
         }
         /// End the rate trace in place of repeating it: what would leave later is lost
         "once" once: bool {
@@ -250,7 +250,7 @@ settings! {
         /// Trace of losses, truncations and inverted bits, of `windfall trace`
         "error-trace" error_trace: String {
             value: "FILE", example: "office.trace", is_file: true, unset: "none",
-            detail: "[error-trace.md](../error-trace.md) has the format.",
+            detail: "[error-trace.md](error-trace.md) has the format.",
             metadata: Some(AppliesTo::Air),
         }
         /// Bytes of a packet that bit errors are limited to: 28..1500

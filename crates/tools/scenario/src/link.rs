@@ -132,8 +132,9 @@ settings! {
         /// Modems at the ends of a transparent gsm circuit, which correct errors
         "modem" modem: Modem {
             value: "CLASS", example: "mnp4", unset: "none",
-            detail: "Both ends have the same; [gsm.md](../gsm.md#modems-that-correct-errors) says \
-                     what they do. Only on gsm, without `arq`.",
+            detail: "Both ends have the same; \
+                     [gsm.md](../explanation/gsm.md#modems-that-correct-errors) says what they \
+                     do. Only on gsm, without `arq`.",
         }
     }
     required {

@@ -21,12 +21,13 @@ settings! {
         /// Settings of the TCP of a simulated host
         "tcp" tcp: TcpSettings {
             value: "SETTINGS", example: "new-reno, min-rto=500ms", default: "cubic",
-            detail: "[tcp.md](../tcp.md#settings) has the settings.",
+            detail: "[tcp-engine.md](tcp-engine.md#settings) has the settings.",
         }
         /// Energy model: a preset, or a file NAME.toml
         "energy" energy: String {
             value: "MODEL", example: "laptop-2000", unset: "the `energy` of the run",
-            requirement: "S2.22", detail: "[energy.md](../energy.md#models) describes them.",
+            requirement: "S2.22",
+            detail: "[energy.md](../explanation/energy.md#models) describes them.",
         }
     }
     required {
@@ -56,18 +57,18 @@ settings! {
         /// Drop damaged segments whose corruption detection option does not hold
         "corruption-filter" corruption_filter: bool {
             value: "SWITCH", example: "on", default: "off", requirement: "S4.11",
-            detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
+            detail: "[tcp-engine.md](tcp-engine.md#tcp-in-the-network) describes it.",
         }
         /// Tell the host of frames that the link knows to be lost without a trace
         "link-losses" link_losses: bool {
             value: "SWITCH", example: "off", default: "on", requirement: "S4.27",
             detail: "Its TCP makes use of that where its own `link-losses` is on; \
-                     [tcp.md](../tcp.md#losses-that-leave-no-trace) describes it.",
+                     [tcp-engine.md](tcp-engine.md#losses-that-leave-no-trace) describes it.",
         }
         /// Keep segments that go out, and retransmit those that the link loses
         "snoop" snoop: bool {
             value: "SWITCH", example: "on", default: "off", requirement: "S2.18",
-            detail: "[tcp.md](../tcp.md#tcp-in-the-network) describes it.",
+            detail: "[tcp-engine.md](tcp-engine.md#tcp-in-the-network) describes it.",
         }
     }
     required {

@@ -74,7 +74,7 @@ settings! {
         /// Model that decides whether bits arrive: events or formula
         "errors" errors: Errors {
             value: "NAME", example: "formula", default: "events",
-            detail: "[radio.md](../radio.md#whether-bits-arrive) compares them.",
+            detail: "[radio.md](../explanation/radio.md#whether-bits-arrive) compares them.",
         }
         /// Capture effect: a receiver changes to a frame that is stronger by this, in dB
         "capture" capture: f64 [0.0..=60.0] { value: "DB", example: "10", unset: "never" }

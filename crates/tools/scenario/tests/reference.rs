@@ -12,7 +12,7 @@ use windfall_scenario::{
 
 /// The first lines of every page.
 const NOTE: &str = "These tables are made from those of the program. \
-                    [The scenario](../scenario.md) has examples, and the form of times, rates, \
+                    [The scenario](scenario-file.md) has examples, and the form of times, rates, \
                     sizes and probabilities. Switches are `true` or `false` here, and `on` or \
                     `off` in the text of an option or a flow.\n";
 
@@ -206,9 +206,10 @@ fn app() -> String {
 
 fn tcp() -> String {
     let mut text = format!(
-        "# Settings of TCP\n\nThe values of `tcp` in a [scenario](../scenario.md) and of `--tcp`: \
-         a preset and the settings that differ from it, such as `new-reno, min-rto=500ms`. \
-         [TCP](../tcp.md#settings) explains them. The default is that of the preset `cubic`. \
+        "# Settings of TCP\n\nThe values of `tcp` in a [scenario](scenario-file.md) and of \
+         `--tcp`: a preset and the settings that differ from it, such as `new-reno, \
+         min-rto=500ms`. \
+         [TCP](tcp-engine.md#settings) explains them. The default is that of the preset `cubic`. \
          {SWITCHES}\n\n\
          | setting | value | default | meaning |\n|---|---|---|---|\n",
     );
