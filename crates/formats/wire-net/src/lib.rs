@@ -37,7 +37,7 @@ pub use ecn::Ecn;
 pub use error::WireError;
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
-pub use ip::{IpPacket, mark_congestion};
+pub use ip::{Carried, IpPacket, mark_congestion};
 pub use ipv4::{Ipv4Options, Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use protocol::Protocol;

@@ -1,6 +1,7 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
 mod direction;
+mod foreign;
 mod kept;
 mod likeness;
 mod link;
@@ -88,8 +89,8 @@ pub struct Captured<'a> {
 ///
 /// Packets are matched by the names that `--pcap` gives them, else by their likeness: a received
 /// packet belongs to the sent one that is the same, and one that is the same as none to that
-/// between its neighbours from which it differs in the fewest bits, a quarter of them at most. A
-/// sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
+/// between its neighbours from which it differs in the fewest bits, a quarter of them at most. An
+/// undamaged packet between other addresses or ports belongs to no sent one. A sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
 /// compared. Headers of links, which routers change, and padding behind a packet of IP are no part
 /// of it. What routers change in a header of IP is no damage: hops, class of traffic, checksum.
 ///
@@ -109,6 +110,7 @@ pub fn record(
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(far, Seen::Arrived)?;
     direction::keep(&mut sent, &mut received, near, far, sender)?;
+    let foreign = foreign::numbers(&sent, &received);
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));
@@ -119,8 +121,8 @@ pub fn record(
     header.frame_length = is_uniform.then_some(length);
     let [bare_sent, bare] = [&sent, &received].map(|it| router::without_changes(it));
     let (bare_sent, bare): (Vec<_>, Vec<_>) = (bare_sent.iter().collect(), bare.iter().collect());
-    let arrivals =
-        by_name(&bare_sent, &bare).unwrap_or_else(|| by_likeness(&bare_sent, &bare, may_pad));
+    let arrivals = by_name(&bare_sent, &bare)
+        .unwrap_or_else(|| by_likeness(&bare_sent, &bare, &foreign, may_pad));
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
         return Err(RecordError::NothingAlike(received.len()));
     }

@@ -19,11 +19,13 @@ const PADDED: u32 = 68;
 /// sent packet the number of the received one.
 ///
 /// Packets of one flow are so alike that a damaged one cannot be told from the next one by
-/// likeness alone: what arrived whole says between which of them it was. The link at the receiver
+/// likeness alone: what arrived whole says between which of them it was. The received packets with
+/// the numbers in `foreign` are no copies of any. The link at the receiver
 /// `may_pad`: then a received packet may be longer than that which was sent.
 pub(super) fn by_likeness(
     sent: &[&CapturedPacket],
     received: &[&CapturedPacket],
+    foreign: &BTreeSet<usize>,
     may_pad: bool,
 ) -> Vec<Option<usize>> {
     let mut arrivals = vec![None; sent.len()];
@@ -37,7 +39,7 @@ pub(super) fn by_likeness(
             continue;
         }
         // A second copy of what has arrived already is no damaged neighbour of it.
-        if known.contains(data) {
+        if known.contains(data) || foreign.contains(&at) {
             continue;
         }
         let behind = places[at..].iter().flatten().copied().next().filter(|it| *it >= next);

@@ -18,6 +18,10 @@ const LINUX_COOKED_2: u16 = 276;
 /// The types of Ethernet of a tag of a virtual network, behind which the type follows.
 const TAGS: [[u8; 2]; 3] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]];
 
+/// The types of Ethernet that are common beside IP: ARP, its reverse, EAPOL, LLDP, PTP.
+const OTHER_PROTOCOLS: [[u8; 2]; 5] =
+    [[0x08, 0x06], [0x80, 0x35], [0x88, 0x8e], [0x88, 0xcc], [0x88, 0xf7]];
+
 /// Removes the headers of links: routers and bridges on the way change them. Headers of an unknown
 /// type stay where they are of one type at both ends.
 pub(super) fn align(
@@ -41,6 +45,19 @@ pub(super) fn strip(packet: &mut CapturedPacket) -> Result<(), RecordError> {
     packet.original = packet.original.saturating_sub(length as u32);
     packet.link_type = LINKTYPE_RAW;
     Ok(())
+}
+
+/// Tells whether a frame says that it carries something else than IP. A damaged type is hardly one
+/// of those that are in use.
+pub(super) fn is_of_another_protocol(packet: &CapturedPacket) -> bool {
+    let at = match packet.link_type {
+        ETHERNET => header(packet).map(|length| length - 2),
+        LINUX_COOKED => Some(14),
+        LINUX_COOKED_2 => Some(0),
+        _ => None,
+    };
+    let kind = at.and_then(|at| packet.data.get(at..)?.first_chunk::<2>());
+    kind.is_some_and(|kind| OTHER_PROTOCOLS.contains(kind))
 }
 
 /// Returns the length of the header before the packet of IP, if its type is known.

@@ -592,6 +592,71 @@ fn each_version_of_ip_has_a_route_of_its_own() {
     }
 }
 
+/// A datagram of UDP in IPv4 with right checksums.
+fn datagram(ends: [[u8; 4]; 2], port: u8, payload: &[u8]) -> Bytes {
+    let len = payload.len() as u8 + 8;
+    let mut udp = [&[0x0f, 0xa0, 0x13, port, 0, len, 0, 0], payload].concat();
+    let pseudo = [&ends[0][..], &ends[1], &[0, 17, 0, len]].concat();
+    let sum = windfall_wire_net::checksum::checksum(&[&pseudo[..], &udp].concat());
+    udp[6..8].copy_from_slice(&sum.to_be_bytes());
+    let mut ip =
+        [&[0x45, 0, 0, len + 20, 0, 0, 0, 0, 64, 17, 0, 0], &ends[0][..], &ends[1]].concat();
+    let sum = windfall_wire_net::checksum::checksum(&ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    [ip, udp].concat().into()
+}
+
+#[test]
+fn an_undamaged_packet_of_another_flow_is_no_damaged_copy() {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let sent: Vec<_> = (0..20)
+        .map(|number| {
+            let data = datagram(ends, 0x88, &[number; 100]);
+            CapturedPacket { tag: None, ..packet(number.into(), Seen::Sent, data) }
+        })
+        .collect();
+    let arrived =
+        |data: &Bytes| CapturedPacket { tag: None, ..packet(99, Seen::Arrived, data.clone()) };
+    let of_neighbour = datagram([[10, 77, 0, 9], ends[1]], 0x88, &[3; 5]);
+    let of_another_port = datagram(ends, 0x89, &[3; 100]);
+    let mut without_checksum = of_neighbour.to_vec();
+    without_checksum[26..28].fill(0);
+    let mut damaged = sent[3].data.to_vec();
+    damaged[15] ^= 8;
+    for (bytes, lost) in [
+        (of_neighbour.clone(), true),
+        (of_another_port, true),
+        (without_checksum.into(), true),
+        (damaged.into(), false),
+    ] {
+        // The packet comes in place of one that was lost.
+        let mut received: Vec<_> = sent.iter().map(|it| arrived(&it.data)).collect();
+        received[3] = arrived(&bytes);
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        let is_lost = trace.entries()[0].fault == Fault::Lost;
+        assert_eq!((trace.entries().len(), is_lost), (1, lost), "{bytes:?}");
+    }
+    // A router that translates addresses changes those of all packets.
+    let translated: Vec<_> = (0..20)
+        .map(|number| arrived(&datagram([[10, 77, 0, 9], ends[1]], 0x88, &[number; 100])))
+        .collect();
+    let trace = record(&sent, &translated, TraceHeader::default()).expect("a trace");
+    assert!(trace.entries().iter().all(|it| it.fault != Fault::Lost));
+}
+
+#[test]
+fn a_frame_of_arp_is_no_damaged_packet_of_ip() {
+    let sent = datagrams(4);
+    let sent = over_ethernet(&sent, &[]);
+    let mut received = sent.clone();
+    let mut arp = vec![0; 60];
+    arp[12..14].copy_from_slice(&[8, 6]);
+    received[3] = CapturedPacket { data: arp.into(), original: 60, ..received[3].clone() };
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    assert_eq!(trace.entries().len(), 1);
+    assert_eq!(trace.entries()[0].fault, Fault::Lost);
+}
+
 #[test]
 fn received_packets_that_belong_to_none_are_told() {
     let (sent, mut received, _) = run();
