@@ -53,8 +53,7 @@ pub(super) struct Repaired {
 pub(super) struct PeerReports {
     /// The end of the damaged segment, as in the paper's mode, and not its beginning.
     by_end: bool,
-    /// The highest acknowledgment with a notification since the last without one, while the peer is
-    /// taken to name beginnings.
+    /// The highest acknowledgment with a notification since the last without one.
     claimed: Option<Box<Claim>>,
     /// The lower acknowledgments since, without timestamps.
     lower: u8,
@@ -93,35 +92,42 @@ impl PeerReports {
         was_by_end
     }
 
-    /// Takes an acknowledgment with a notification, which is presumed to acknowledge what is below
-    /// its number.
+    /// Takes an acknowledgment with a notification; the ones after it show what its number means.
     fn note_claimed(&mut self, claim: Claim) {
-        if self.claimed.as_ref().is_none_or(|claimed| claimed.ack <= claim.ack) {
+        // The copy of a segment left after the first notification that named its end.
+        let is_later = self.claimed.as_ref().is_none_or(|claimed| {
+            claimed.ack < claim.ack || (claimed.ack == claim.ack && !self.by_end)
+        });
+        if is_later {
             self.claimed = Some(Box::new(claim));
             self.lower = 0;
         }
     }
 
     /// Handles an acknowledgment without a notification while everything below `una` is
-    /// acknowledged; returns whether it shows that an earlier one with a notification did not
-    /// acknowledge the segment it named.
+    /// acknowledged; returns whether it shows that an earlier one with a notification was read
+    /// otherwise than the peer meant it.
     ///
-    /// A higher one shows nothing, because a copy may have arrived since. On a path that reorders,
-    /// a lower one may have been sent before the notification. Its timestamp shows that. Without
+    /// A lower one shows that the notification named the end of its segment. On a path that
+    /// reorders, it may have been sent before the notification. Its timestamp shows that. Without
     /// timestamps the third one counts, or one that comes `reordering` later.
+    ///
+    /// Another one shows that the segment before the number had arrived, if it comes within
+    /// `reordering`. After that a copy may have arrived since.
     fn note_acknowledged(&mut self, una: u64, ack: &Claim, reordering: Duration) -> bool {
         let Some(claimed) = self.claimed.as_ref().filter(|_| ack.ack >= una) else { return false };
+        let was_by_end = self.by_end;
         let is_lower = ack.ack < claimed.ack;
-        if is_lower {
+        let is_late = ack.at.saturating_since(claimed.at) >= reordering;
+        if is_lower && !was_by_end {
             self.lower = self.lower.saturating_add(1);
-            let late = ack.at.saturating_since(claimed.at) >= reordering;
-            if !ack.is_after(claimed).unwrap_or(late || self.lower >= OVERTAKEN) {
+            if !ack.is_after(claimed).unwrap_or(is_late || self.lower >= OVERTAKEN) {
                 return false;
             }
         }
-        self.by_end = is_lower;
+        self.by_end = is_lower || (was_by_end && is_late);
         self.claimed = None;
-        is_lower
+        self.by_end != was_by_end
     }
 }
 
@@ -281,7 +287,7 @@ impl Connection {
         let Some(notification) = seg.header.options.notification else {
             let reordering = self.shortest_round_trip() / 4;
             if self.sender.reports.note_acknowledged(una, &claim, reordering) {
-                self.operations.foreign_notifications += 1;
+                self.count_foreign();
             }
             return (ack, None);
         };
@@ -302,20 +308,28 @@ impl Connection {
     fn read_plain(&mut self, claim: Claim) -> (u64, Option<u64>) {
         let ack = claim.ack;
         let Sender { una, max, mss, ref mut reports, .. } = self.sender;
-        if ack == una && reports.note_next() {
-            let is_own = self.config.corruption.mode != NotificationMode::Paper;
-            self.operations.foreign_notifications += u64::from(!is_own);
-        }
+        let is_new = ack == una && reports.note_next();
         let is_ahead = una < ack && ack <= max;
-        if reports.by_end {
+        if is_ahead {
+            reports.note_claimed(claim);
+        }
+        let by_end = reports.by_end;
+        if is_new {
+            self.count_foreign();
+        }
+        if by_end {
             // It names the end of the damaged segment and acknowledges nothing.
             let named = is_ahead.then(|| una.max(ack - mss.min(ack)));
             return (una, named);
         }
-        if is_ahead {
-            reports.note_claimed(claim);
-        }
         (una.min(ack), Some(ack))
+    }
+
+    /// Counts a notification that has shown what the peer names, if this end names another thing.
+    fn count_foreign(&mut self) {
+        let names_ends = self.config.corruption.mode == NotificationMode::Paper;
+        let is_foreign = self.sender.reports.by_end != names_ends;
+        self.operations.foreign_notifications += u64::from(is_foreign);
     }
 
     /// Returns whether a report on the segment at `start` must be about an earlier copy of it than
@@ -460,6 +474,22 @@ mod tests {
         let lower = acknowledgment(2_001, 101, None);
         let thrice = [(); 3].map(|()| reports.note_acknowledged(1, &lower, reordering));
         assert_eq!(thrice, [false, false, true], "by number");
+    }
+
+    #[test]
+    fn an_acknowledgment_before_a_copy_can_arrive_shows_that_the_peer_names_beginnings() {
+        //= S4.9
+        let reordering = Duration::from_millis(10);
+        let shows = |ack, ms| {
+            let mut reports = PeerReports::new(NotificationMode::Paper);
+            reports.note_claimed(acknowledgment(3_001, 100, None));
+            let is_new = reports.note_acknowledged(1, &acknowledgment(ack, ms, None), reordering);
+            (is_new, reports.by_end)
+        };
+        assert_eq!(shows(3_001, 109), (true, false));
+        assert_eq!(shows(4_001, 109), (true, false));
+        assert_eq!(shows(3_001, 110), (false, true), "a copy may have arrived");
+        assert_eq!(shows(2_001, 109), (false, true), "the named segment is missing");
     }
 
     #[test]

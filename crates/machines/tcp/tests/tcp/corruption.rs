@@ -337,9 +337,10 @@ fn damage_that_is_ignored_reduces_nothing_where_losses_are_noticed_by_time() {
 #[test]
 fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
     //= S4.9
-    for near in MODES {
-        for far in MODES {
-            for base in [TcpConfig::new_reno(), TcpConfig::default()] {
+    for (near, far) in MODES.into_iter().flat_map(|near| MODES.map(|far| (near, far))) {
+        for base in [TcpConfig::new_reno(), TcpConfig::default()] {
+            for timestamps in [true, false] {
+                let base = base.clone().with(|it| it.timestamps = timestamps);
                 let config = |mode| base.clone().with(|it| it.corruption = Corruption::on(mode));
                 let mut pair = Pair::established(config(near), config(far));
                 damage_often(&mut pair, &[3, 20, 22, 24, 26, 40], 1);
@@ -347,7 +348,8 @@ fn a_peer_in_another_mode_is_detected_and_loses_nothing() {
                 let foreign = pair.connection(NEAR).operations().foreign_notifications;
                 let is_paper = [near, far].map(|mode| mode == NotificationMode::Paper);
                 let differs = is_paper[0] != is_paper[1];
-                assert_eq!(foreign > 0, differs, "{near:?} {far:?} {:#?}", pair.timeline);
+                let how = format!("{near:?} {far:?} {timestamps}");
+                assert_eq!(foreign > 0, differs, "{how} {:#?}", pair.timeline);
             }
         }
     }
