@@ -1,10 +1,12 @@
 //! Traces from captures: what arrived beside what was sent, or must have been sent.
 
 mod direction;
+mod flow;
 mod foreign;
 mod kept;
 mod likeness;
 mod link;
+mod offload;
 mod router;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +59,20 @@ pub enum RecordError {
          address of the sender by --sender"
     )]
     BothWays(IpAddr, IpAddr),
+    /// A capture holds packets that were one packet or several in the other capture.
+    #[error(
+        "packets in the capture of {end}, such as one of {length} bytes of TCP or UDP, are several \
+         in the other capture: the network card cuts or joins them; capture after \
+         `ethtool -K DEVICE {how}`"
+    )]
+    Segments {
+        /// The end whose packets are longer.
+        end: &'static str,
+        /// The settings of `ethtool` that help.
+        how: &'static str,
+        /// The length of one of them, with the header of TCP or UDP.
+        length: usize,
+    },
     /// The headers before the packets of IP are of an unknown type.
     #[error(
         "the packets of a capture have headers of the type {0}, behind which no packet of IP is \
@@ -90,9 +106,11 @@ pub struct Captured<'a> {
 /// Packets are matched by the names that `--pcap` gives them, else by their likeness: a received
 /// packet belongs to the sent one that is the same, and one that is the same as none to that
 /// between its neighbours from which it differs in the fewest bits, a quarter of them at most. An
-/// undamaged packet between other addresses or ports belongs to no sent one. A sent packet without a match was lost. Of a packet that a capture has cut, what both have kept is
-/// compared. Headers of links, which routers change, and padding behind a packet of IP are no part
-/// of it. What routers change in a header of IP is no damage: hops, class of traffic, checksum.
+/// undamaged packet between other addresses or ports belongs to no sent one. A sent packet without
+/// a match was lost. Of a packet that a capture has cut, what both have kept is compared. Headers
+/// of links, which routers change, and padding behind a packet of IP are no part of it. What
+/// routers change in a header of IP is no damage: hops, class of traffic, checksum. Nor is a
+/// checksum of TCP or UDP that the sender's network card completes.
 ///
 /// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
 /// capture of the peer tells.
@@ -110,6 +128,8 @@ pub fn record(
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(far, Seen::Arrived)?;
     direction::keep(&mut sent, &mut received, near, far, sender)?;
+    offload::check_segments(&sent, &received)?;
+    offload::complete_checksums(&mut sent, &mut received);
     let foreign = foreign::numbers(&sent, &received);
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);

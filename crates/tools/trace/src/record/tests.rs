@@ -644,6 +644,65 @@ fn an_undamaged_packet_of_another_flow_is_no_damaged_copy() {
     assert!(trace.entries().iter().all(|it| it.fault != Fault::Lost));
 }
 
+/// The datagram as Linux captures it at the sender, if its card computes the checksum.
+fn before_offload(data: &Bytes) -> Bytes {
+    let mut data = data.to_vec();
+    let len = data[25];
+    let pseudo = [&data[12..20], &[0, 17, 0, len]].concat();
+    let partial = !windfall_wire_net::checksum::checksum(&pseudo);
+    data[26..28].copy_from_slice(&partial.to_be_bytes());
+    data.into()
+}
+
+#[test]
+fn a_checksum_that_the_card_completes_is_no_damage() {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let whole: Vec<_> = (0..20).map(|number| datagram(ends, 0x88, &[number; 100])).collect();
+    for kept in [128, 60] {
+        let captured = |seen, data: Bytes| CapturedPacket {
+            tag: None,
+            data: data.slice(..kept),
+            ..packet(9, seen, data)
+        };
+        let sent: Vec<_> =
+            whole.iter().map(|it| captured(Seen::Sent, before_offload(it))).collect();
+        let mut received: Vec<_> =
+            whole.iter().map(|it| captured(Seen::Arrived, it.clone())).collect();
+        received.remove(7);
+        let mut damaged = received[3].data.to_vec();
+        damaged[50] ^= 1;
+        received[3].data = damaged.into();
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        let at: Vec<u64> = trace.entries().iter().map(|it| it.at).collect();
+        assert_eq!(at, [3, 7], "{kept} bytes kept");
+    }
+}
+
+#[test]
+fn captures_before_segments_were_cut_or_after_they_were_joined_are_refused() {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let payload: Vec<u8> = (0..200).collect();
+    let captured = |seen, data: Bytes| CapturedPacket { tag: None, ..packet(9, seen, data) };
+    let one = |seen| vec![captured(seen, datagram(ends, 0x88, &payload))];
+    let two = |seen| -> Vec<_> {
+        payload.chunks(100).map(|it| captured(seen, datagram(ends, 0x88, it))).collect()
+    };
+    let end = |sent: Vec<CapturedPacket>, received: Vec<CapturedPacket>| match record(
+        &sent,
+        &received,
+        TraceHeader::default(),
+    ) {
+        Err(RecordError::Segments { end, .. }) => Some(end),
+        _ => None,
+    };
+    assert_eq!(end(one(Seen::Sent), two(Seen::Arrived)), Some("the sender"));
+    assert_eq!(end(two(Seen::Sent), one(Seen::Arrived)), Some("the receiver"));
+    // A flow with datagrams of several lengths.
+    let both = |seen| [one(seen), two(seen)].concat();
+    assert_eq!(end(both(Seen::Sent), two(Seen::Arrived)), None);
+    assert_eq!(end(two(Seen::Sent), two(Seen::Arrived)), None);
+}
+
 #[test]
 fn a_frame_of_arp_is_no_damaged_packet_of_ip() {
     let sent = datagrams(4);

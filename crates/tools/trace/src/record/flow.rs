@@ -1,0 +1,83 @@
+//! The flow of a captured packet of IP, and whether its checksums are right.
+
+use windfall_files::pcapng::read::CapturedPacket;
+use windfall_wire_net::checksum::checksum;
+use windfall_wire_net::{Addresses, Carried, IpPacket, Protocol};
+
+use super::link;
+
+/// The hosts of a packet, and the protocol that it carries.
+pub(super) type Hosts = (Addresses, Protocol);
+
+/// The hosts of a packet and the ports of TCP, UDP and UDP-Lite, in bytes.
+pub(super) type Ends = (Hosts, Option<[u8; 4]>);
+
+/// The contents of a captured packet of IP.
+pub(super) struct Flow<'a> {
+    pub(super) ends: Ends,
+    pub(super) carried: Carried<'a>,
+    /// The offset of what it carries in the captured bytes.
+    pub(super) start: usize,
+    /// The checksum of the IPv4 header is right.
+    pub(super) has_right_header: bool,
+}
+
+impl<'a> Flow<'a> {
+    /// Reads a captured packet; returns `None` if it is not one of IP.
+    pub(super) fn of_packet(packet: &'a CapturedPacket) -> Option<Self> {
+        let link = link::header(packet)?;
+        let ip = IpPacket::new(packet.data.get(link..)?).ok()?;
+        let carried = ip.carried().ok()?;
+        let protocol = carried.protocol;
+        let has_ports = [Protocol::TCP, Protocol::UDP, Protocol::UDP_LITE].contains(&protocol);
+        let ports = carried.bytes.first_chunk::<4>().filter(|_| has_ports && !carried.fragment);
+        Some(Self {
+            ends: ((ip.addresses(), protocol), ports.copied()),
+            start: link + ip.total_len() - carried.len,
+            has_right_header: matches!(ip, IpPacket::V4(packet) if packet.checksum_holds()),
+            carried,
+        })
+    }
+
+    /// Returns whether all bytes of a whole transport packet were captured.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.carried.fragment && self.carried.bytes.len() == self.carried.len
+    }
+
+    /// Returns whether a checksum over everything that the packet carries is there and right.
+    pub(super) fn is_whole(&self) -> bool {
+        let bytes = self.carried.bytes;
+        match self.carried.protocol {
+            _ if !self.is_complete() => false,
+            Protocol::ICMP => checksum(bytes) == 0,
+            Protocol::UDP if bytes.get(6..8) == Some(&[0, 0]) => false,
+            Protocol::TCP | Protocol::UDP | Protocol::ICMPV6 => {
+                let mut sum = self.pseudo_header();
+                sum.add(bytes);
+                sum.holds()
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the sum over the pseudo header.
+    pub(super) fn pseudo_header(&self) -> windfall_wire_net::checksum::Sum {
+        let len = u32::try_from(self.carried.len).unwrap_or(u32::MAX);
+        let ((addresses, protocol), _) = self.ends;
+        addresses.pseudo_header(protocol, len)
+    }
+
+    /// Returns the payload of TCP or UDP, with the sequence number before that of TCP.
+    pub(super) fn payload(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let bytes = self.carried.bytes;
+        match self.carried.protocol {
+            _ if self.carried.fragment => None,
+            Protocol::UDP => Some((&[], bytes.get(8..)?)),
+            Protocol::TCP => {
+                let header = usize::from(bytes.get(12)? >> 4) * 4;
+                Some((&bytes[4..8], bytes.get(header.max(20)..)?))
+            }
+            _ => None,
+        }
+    }
+}

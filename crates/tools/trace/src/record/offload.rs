@@ -1,0 +1,117 @@
+//! What network cards do after a capture has seen a packet: checksums and segments.
+//!
+//! Linux leaves the sum over the pseudo header in place of the checksum of TCP or UDP if the card
+//! computes it. It hands several segments to the card as one packet, and joins received ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windfall_files::pcapng::read::CapturedPacket;
+use windfall_wire_net::Protocol;
+use windfall_wire_net::checksum::checksum;
+
+use super::RecordError;
+use super::flow::{Ends, Flow};
+
+/// Fewer bytes do not show that a packet begins like another one.
+const LEAST: usize = 16;
+
+/// Puts the checksums into the sent packets that the card completes. If a capture has cut a packet,
+/// its checksum is unknown: then those of its flow are zeros at both ends.
+pub(super) fn complete_checksums(sent: &mut [CapturedPacket], received: &mut [CapturedPacket]) {
+    let mut unknown = BTreeSet::<Ends>::new();
+    for packet in &mut *sent {
+        let Some(flow) = Flow::of_packet(packet) else { continue };
+        let Some(place) = partial_checksum(&flow) else { continue };
+        if flow.is_complete() {
+            // The sum over the pseudo header is in its place already.
+            let sum = match (checksum(flow.carried.bytes), flow.carried.protocol) {
+                (0, Protocol::UDP) => 0xffff,
+                (sum, _) => sum,
+            };
+            write(packet, place, sum.to_be_bytes());
+        } else {
+            unknown.insert(flow.ends);
+        }
+    }
+    if unknown.is_empty() {
+        return;
+    }
+    for packet in sent.iter_mut().chain(received) {
+        let Some(flow) = Flow::of_packet(packet) else { continue };
+        if let Some(place) = checksum_place(&flow).filter(|_| unknown.contains(&flow.ends)) {
+            write(packet, place, [0, 0]);
+        }
+    }
+}
+
+/// Returns the place of the checksum of TCP or UDP in the captured bytes.
+fn checksum_place(flow: &Flow<'_>) -> Option<usize> {
+    let at = match flow.carried.protocol {
+        Protocol::TCP => 16,
+        Protocol::UDP => 6,
+        _ => return None,
+    };
+    (!flow.carried.fragment && flow.carried.bytes.len() >= at + 2).then_some(flow.start + at)
+}
+
+/// Returns the place of a checksum that holds the sum over the pseudo header alone.
+fn partial_checksum(flow: &Flow<'_>) -> Option<usize> {
+    let place = checksum_place(flow)?;
+    let at = place - flow.start;
+    let partial = !flow.pseudo_header().checksum();
+    (flow.carried.bytes[at..at + 2] == partial.to_be_bytes() && !flow.is_whole()).then_some(place)
+}
+
+fn write(packet: &mut CapturedPacket, place: usize, bytes: [u8; 2]) {
+    let mut data = packet.data.to_vec();
+    data[place..place + 2].copy_from_slice(&bytes);
+    packet.data = data.into();
+}
+
+/// Refuses captures in which packets of one end are several of the other.
+///
+/// # Errors
+/// If an undamaged packet of one end is as long as none of the other, and begins or goes on like
+/// one.
+pub(super) fn check_segments(
+    sent: &[CapturedPacket],
+    received: &[CapturedPacket],
+) -> Result<(), RecordError> {
+    let received: Vec<Flow<'_>> =
+        received.iter().filter_map(Flow::of_packet).filter(Flow::is_whole).collect();
+    let sent: Vec<Flow<'_>> =
+        sent.iter().filter_map(Flow::of_packet).filter(Flow::is_complete).collect();
+    if let Some(length) = longer_than_its_peers(&sent, &received) {
+        return Err(RecordError::Segments { end: "the sender", how: "tso off gso off", length });
+    }
+    if let Some(length) = longer_than_its_peers(&received, &sent) {
+        return Err(RecordError::Segments { end: "the receiver", how: "gro off lro off", length });
+    }
+    Ok(())
+}
+
+/// Returns the length of a packet among `joined` whose payload begins with all of the payload of
+/// one among `parts`, if no packet among `joined` is as long as that part.
+fn longer_than_its_peers(joined: &[Flow<'_>], parts: &[Flow<'_>]) -> Option<usize> {
+    let lengths: BTreeSet<(Ends, usize)> =
+        joined.iter().map(|it| (it.ends, it.carried.len)).collect();
+    let mut whole = BTreeMap::<(Ends, &[u8], &[u8]), Vec<(usize, &[u8])>>::new();
+    for flow in joined {
+        if let Some((number, payload)) = flow.payload()
+            && let Some(head) = payload.get(..LEAST)
+        {
+            whole.entry((flow.ends, number, head)).or_default().push((flow.carried.len, payload));
+        }
+    }
+    for flow in parts.iter().filter(|it| !lengths.contains(&(it.ends, it.carried.len))) {
+        let Some((number, payload)) = flow.payload() else { continue };
+        let Some(head) = payload.get(..LEAST) else { continue };
+        let longer = whole.get(&(flow.ends, number, head)).into_iter().flatten();
+        for (length, joined) in longer {
+            if joined.len() > payload.len() && joined.starts_with(payload) {
+                return Some(*length);
+            }
+        }
+    }
+    None
+}
