@@ -73,6 +73,13 @@ pub enum RecordError {
         /// The length of one of them, with the header of TCP or UDP.
         length: usize,
     },
+    /// No undamaged packet arrived with the addresses of a sent one.
+    #[error(
+        "packets arrived undamaged from {0} to {1}, and none of those that were sent has these \
+         addresses: a router translates addresses, or the captures are not of the same run; \
+         capture on the same side of that router"
+    )]
+    OtherAddresses(IpAddr, IpAddr),
     /// The headers before the packets of IP are of an unknown type.
     #[error(
         "the packets of a capture have headers of the type {0}, behind which no packet of IP is \
@@ -130,7 +137,8 @@ pub fn record(
     direction::keep(&mut sent, &mut received, near, far, sender)?;
     offload::check_segments(&sent, &received)?;
     offload::complete_checksums(&mut sent, &mut received);
-    let foreign = foreign::numbers(&sent, &received);
+    router::clear_identifications(&mut sent, &received);
+    let foreign = foreign::numbers(&sent, &received)?;
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use windfall_files::pcapng::read::CapturedPacket;
 
 /// The number of sent packets, before and behind where it is expected, among which a received one
-/// is looked for.
+/// is looked for if it may be several of them.
 const WINDOW: usize = 256;
 /// A packet of which more than one bit in this many differs is another packet.
 const LIKENESS: u64 = 4;
@@ -42,9 +42,12 @@ pub(super) fn by_likeness(
         if known.contains(data) || foreign.contains(&at) {
             continue;
         }
+        // After an outage a packet is near that which arrived whole behind it.
         let behind = places[at..].iter().flatten().copied().next().filter(|it| *it >= next);
-        let end = behind.unwrap_or(sent.len()).min(next + WINDOW);
-        let open = (next..end).filter(|place| arrivals[*place].is_none());
+        let near_next = next..behind.unwrap_or(sent.len()).min(next + WINDOW);
+        let near_behind =
+            behind.map_or(0..0, |it| near_next.end.max(it.saturating_sub(WINDOW))..it);
+        let open = near_next.chain(near_behind).filter(|place| arrivals[*place].is_none());
         let likely =
             open.filter_map(|place| Some((distance(sent[place], received[at], may_pad)?, place)));
         if let Some((_, place)) = likely.min() {
@@ -58,6 +61,8 @@ pub(super) fn by_likeness(
 
 /// Matches arrivals with sent packets that are the same bit for bit; of several, with the first
 /// behind the latest match, or else, of a packet that others have overtaken, with the last before.
+/// One that is farther away than [`WINDOW`], as after an outage, must be much nearer than the
+/// others that are the same.
 fn same(
     sent: &[&CapturedPacket],
     received: &[&CapturedPacket],
@@ -70,18 +75,35 @@ fn same(
     let mut next = 0;
     let mut find = |(number, packet): (usize, &&CapturedPacket)| {
         let open = places.get_mut(&packet.data)?;
-        let split = open.partition_point(|place| *place < next);
-        let ahead = open.get(split).filter(|place| **place < next + WINDOW).map(|_| split);
-        let at = ahead.or_else(|| {
-            let before = split.checked_sub(1)?;
-            (open[before] + WINDOW >= next).then_some(before)
-        })?;
+        let at = nearest(open, next)?;
         let place = open.remove(at);
         arrivals[place] = Some(number);
         next = next.max(place + 1);
         Some(place)
     };
     received.iter().enumerate().map(&mut find).collect()
+}
+
+/// Returns which of the sorted places is meant if `next` is expected.
+fn nearest(places: &[usize], next: usize) -> Option<usize> {
+    let ahead = places.partition_point(|place| *place < next);
+    let distance = |at: usize| places.get(at).map(|place| place.abs_diff(next));
+    let before = ahead.checked_sub(1);
+    if distance(ahead).is_some_and(|it| it < WINDOW) {
+        return Some(ahead);
+    }
+    if let Some(before) = before.filter(|at| distance(*at) <= Some(WINDOW)) {
+        return Some(before);
+    }
+    let mut around = [before, Some(ahead), Some(ahead + 1)].into_iter().flatten();
+    let mut found: Vec<(usize, usize)> =
+        around.by_ref().filter_map(|at| Some((distance(at)?, at))).collect();
+    found.sort_unstable();
+    match found[..] {
+        [] => None,
+        [(near, at), (far, _), ..] => (far / 2 >= near).then_some(at),
+        [(_, at)] => Some(at),
+    }
 }
 
 /// Counts the bits in which `received` differs from `sent`, if it may be a damaged copy of it. What

@@ -6,14 +6,48 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::read::CapturedPacket;
+use windfall_wire_net::Ipv4Packet;
 use windfall_wire_net::checksum::checksum;
 
-/// The places in the header of IPv4: class of traffic, hops, checksum.
+use super::flow::Flow;
+use super::link;
+
+/// The places in the header of IPv4: class of traffic, identification, hops, checksum.
 const CLASS: usize = 1;
+const IDENTIFICATION: usize = 4;
 const HOPS: usize = 8;
 const CHECKSUM: usize = 10;
 /// The place of the hops in the header of IPv6; the class is in the first two bytes.
 const HOPS_6: usize = 7;
+
+/// Clears the identifications of sent packets that may not be fragmented, if those of all received
+/// packets are cleared: routers may do so (RFC 6864, section 4.1).
+pub(super) fn clear_identifications(sent: &mut [CapturedPacket], received: &[CapturedPacket]) {
+    let mut identifications = received
+        .iter()
+        .filter_map(Flow::of_packet)
+        .filter_map(|flow| flow.has_right_header.then_some(flow.identification).flatten());
+    let first = identifications.next();
+    if first != Some(0) || identifications.any(|it| it != 0) {
+        return;
+    }
+    for packet in sent {
+        let Some(start) = link::header(packet) else { continue };
+        let Ok(header) = Ipv4Packet::new(packet.data.get(start..).unwrap_or_default()) else {
+            continue;
+        };
+        if header.identification() == 0 || !header.dont_fragment() || !header.checksum_holds() {
+            continue;
+        }
+        let end = start + header.header_len();
+        let mut data = packet.data.to_vec();
+        data[start + IDENTIFICATION..start + IDENTIFICATION + 2].fill(0);
+        data[start + CHECKSUM..start + CHECKSUM + 2].fill(0);
+        let sum = checksum(&data[start..end]);
+        data[start + CHECKSUM..start + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+        packet.data = data.into();
+    }
+}
 
 /// The change that most packets had on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

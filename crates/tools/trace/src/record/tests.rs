@@ -640,8 +640,31 @@ fn an_undamaged_packet_of_another_flow_is_no_damaged_copy() {
     let translated: Vec<_> = (0..20)
         .map(|number| arrived(&datagram([[10, 77, 0, 9], ends[1]], 0x88, &[number; 100])))
         .collect();
-    let trace = record(&sent, &translated, TraceHeader::default()).expect("a trace");
-    assert!(trace.entries().iter().all(|it| it.fault != Fault::Lost));
+    let error = record(&sent, &translated, TraceHeader::default()).expect_err("no trace");
+    let ends = ["10.77.0.9", "10.77.0.2"].map(|it| it.parse().expect("an address"));
+    assert_eq!(error, RecordError::OtherAddresses(ends[0], ends[1]));
+}
+
+#[test]
+fn identifications_that_a_router_clears_are_no_damage() {
+    let numbered = |number: u8, identification: u8| {
+        let mut data = datagram([[10, 77, 0, 1], [10, 77, 0, 2]], 0x88, &[number; 50]).to_vec();
+        (data[5], data[6]) = (identification, 0x40);
+        data[10..12].fill(0);
+        let sum = windfall_wire_net::checksum::checksum(&data[..20]);
+        data[10..12].copy_from_slice(&sum.to_be_bytes());
+        Bytes::from(data)
+    };
+    let captured = |seen, data| CapturedPacket { tag: None, ..packet(9, seen, data) };
+    let sent: Vec<_> = (1..20).map(|it| captured(Seen::Sent, numbered(it, it))).collect();
+    let received: Vec<_> = (1..20).map(|it| captured(Seen::Arrived, numbered(it, 0))).collect();
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    assert_eq!(trace.entries(), []);
+    // If one packet keeps it, it is no router that clears them.
+    let mut received = received;
+    received[3] = captured(Seen::Arrived, numbered(4, 4));
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    assert_eq!(trace.entries().len(), 18);
 }
 
 /// The datagram as Linux captures it at the sender, if its card computes the checksum.
@@ -701,6 +724,35 @@ fn captures_before_segments_were_cut_or_after_they_were_joined_are_refused() {
     let both = |seen| [one(seen), two(seen)].concat();
     assert_eq!(end(both(Seen::Sent), two(Seen::Arrived)), None);
     assert_eq!(end(two(Seen::Sent), two(Seen::Arrived)), None);
+}
+
+#[test]
+fn what_arrives_after_a_long_outage_is_found() {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let numbered =
+        |number: u16| datagram(ends, 0x88, &[&number.to_be_bytes()[..], &[7; 40]].concat());
+    // Twice the same: as numbers that begin again do.
+    for (count, numbers) in [(1_000, 1_000), (6_000, 3_000)] {
+        let sent: Vec<_> = (0..count)
+            .map(|at| CapturedPacket { tag: None, ..packet(9, Seen::Sent, numbered(at % numbers)) })
+            .collect();
+        let mut received = sent.clone();
+        received.iter_mut().for_each(|it| it.seen = Seen::Arrived);
+        // The first packet after the outage is damaged.
+        let mut damaged = received[700].data.to_vec();
+        damaged[50] ^= 1;
+        received[700].data = damaged.into();
+        received.drain(100..700);
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        let [lost, damaged] = trace.entries() else { panic!("of {count}: {:?}", trace.entries()) };
+        assert_eq!((lost.at, lost.count, &lost.fault), (100, 600, &Fault::Lost), "of {count}");
+        assert_eq!(damaged.at, 700);
+        // A capture that began late.
+        let late = &sent[600..];
+        let trace = record(&sent, late, TraceHeader::default()).expect("a trace");
+        let lost = &trace.entries()[0];
+        assert_eq!((trace.entries().len(), lost.at, lost.count), (1, 0, 600), "of {count}");
+    }
 }
 
 #[test]
