@@ -27,12 +27,12 @@ fn newest(extension: &str) -> Option<PathBuf> {
     archives.max_by_key(|path| path.metadata().and_then(|data| data.modified()).ok())
 }
 
-/// Returns the block of the README in this language.
-fn readme(language: &str) -> String {
-    let text = include_str!("../../../../README.md");
+/// Returns the block of the guide to SAP sockets in this language.
+fn guide(language: &str) -> String {
+    let text = include_str!("../../../../docs/guides/sap-sockets.md");
     let start = format!("```{language}\n");
     let block = text.split(&start).nth(1).and_then(|rest| rest.split("```").next());
-    block.expect("the README shows SAP").to_owned()
+    block.expect("the guide shows SAP").to_owned()
 }
 
 /// The flags by which a program ends when it reads or writes beyond its memory, or when what it
@@ -173,7 +173,7 @@ fn a_socket_without_memory_is_null() {
 #[test]
 fn the_readme_runs_as_printed() {
     let source = libraries().join("sap-c-readme.c");
-    std::fs::write(&source, readme("c")).expect("the folder can be written to");
+    std::fs::write(&source, guide("c")).expect("the folder can be written to");
     runs("readme", &source, &[], "exact, in order, acknowledged\n");
 }
 
@@ -241,14 +241,15 @@ fn what_is_installed_is_found_by_pkg_config() {
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     std::fs::copy(archive, folder.join("libsap.a")).expect("it can be copied");
     std::fs::copy(shared, folder.join("libsap.so")).expect("it can be copied");
-    std::fs::write(folder.join("example.c"), readme("c")).expect("the folder can be written to");
+    std::fs::write(folder.join("example.c"), guide("c")).expect("the folder can be written to");
     let prefix = folder.join("prefix");
     let install = Path::new(env!("CARGO_MANIFEST_DIR")).join("install");
     let installed = Command::new(install).env("LIBRARIES", &folder).env("PREFIX", &prefix).output();
     let installed = installed.expect("it runs");
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     let command = "cc example.c $(pkg-config --cflags --libs sap) && exec ./a.out";
-    assert!(include_str!("../../../../README.md").contains(&command[..46]), "the README's own");
+    let page = include_str!("../../../../docs/guides/sap-sockets.md");
+    assert!(page.contains(&command[..46]), "the guide's own");
     let output = Command::new("sh")
         .args(["-c", command])
         .current_dir(&folder)
@@ -287,7 +288,7 @@ fn what_is_installed_is_found_by_pkg_config() {
 #[test]
 fn the_readme_shows_the_rust_that_is_tested() {
     let tested = include_str!("../../../host/socket/src/lib.rs");
-    for line in readme("rust").lines().filter(|line| !line.is_empty()) {
+    for line in guide("rust").lines().filter(|line| !line.is_empty()) {
         assert!(tested.contains(&format!("//! {line}\n")), "{line}");
     }
 }

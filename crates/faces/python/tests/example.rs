@@ -203,9 +203,9 @@ fn a_wheel_can_be_installed() {
 
 #[test]
 fn the_readme_runs_as_printed() {
-    let text = include_str!("../../../../README.md");
+    let text = include_str!("../../../../docs/guides/sap-sockets.md");
     let block = text.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
-    if let Some(text) = run("readme", block.expect("the README shows SAP in Python")) {
+    if let Some(text) = run("readme", block.expect("the guide shows SAP in Python")) {
         assert_eq!(text, "precise b'exact, in order, acknowledged'\n");
     }
 }
