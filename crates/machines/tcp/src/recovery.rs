@@ -22,7 +22,6 @@ pub(crate) use frto::TimeoutVerdict;
 pub(crate) use rack::{Echo, is_older};
 pub(crate) use sack::reported_duplicate;
 pub(crate) use timed::{ProbeAnswer, Totals};
-pub(crate) use undo::Spurious;
 
 /// Duplicate acknowledgments that indicate a loss (RFC 5681, section 3.2).
 const DUPLICATES: u64 = 3;
@@ -205,7 +204,7 @@ impl Recovery {
         self.pending = Some(flow.una);
         self.partial = 0;
         self.rescued = false;
-        self.undo = self.new_undo(false);
+        self.undo = self.new_undo(false, flow);
         self.repaired = flow.una;
         self.most_inflation = self.inflation_bound(flow);
         let inflation = (DUPLICATES * flow.mss).min(self.most_inflation);
@@ -323,7 +322,9 @@ impl Recovery {
         }
         // One within a recovery belongs to the reduction that began it.
         if first && !self.active {
-            self.undo = self.new_undo(true);
+            self.undo = self.new_undo(true, flow);
+        } else if let Some(undo) = &mut self.undo {
+            undo.on_later_timeout();
         }
         self.mark_at_timeout(now, flow, smoothed);
         self.active = false;

@@ -8,7 +8,7 @@ use super::{Awaited, Connection, TcpState};
 use crate::config::LossRecovery;
 use crate::event::Signals;
 use crate::recovery::{
-    Echo, ProbeAnswer, RecoveryProgress, SendSequence, Spurious, TimeoutVerdict, reported_duplicate,
+    Echo, ProbeAnswer, RecoveryProgress, SendSequence, TimeoutVerdict, reported_duplicate,
 };
 use crate::rtt::TickEstimation;
 use crate::segment::Segment;
@@ -71,15 +71,15 @@ impl Connection {
     /// Takes the last reduction back if it has proved to be without need.
     fn take_back_reduction(&mut self) {
         let Some(spurious) = self.recovery.take_spurious(&self.flow()) else { return };
-        match spurious {
-            Spurious::Recovery => self.operations.spurious_recoveries += 1,
-            Spurious::Timeout => {
-                self.operations.spurious_timeouts += 1;
-                // Resumes with new data: the timeout was spurious (RFC 4015, section 3.2, step 5).
-                self.sender.nxt = self.sender.max;
-            }
+        if spurious.by_timeout {
+            self.operations.spurious_timeouts += 1;
+            // Resumes where the timeout came (RFC 4015, section 3.2, step 5). In the repair of an
+            // earlier one, what lies beyond is lost and has not left again.
+            self.sender.nxt = self.sender.nxt.max(spurious.snd_nxt);
+        } else {
+            self.operations.spurious_recoveries += 1;
         }
-        self.operations.reductions = self.operations.reductions.saturating_sub(1);
+        self.operations.reductions -= spurious.reductions;
         self.congestion.on_spurious_loss();
     }
 
@@ -116,6 +116,7 @@ impl Connection {
     /// Takes the reduction of a timeout back that F-RTO has found spurious.
     fn take_back_timeout(&mut self) {
         self.operations.spurious_timeouts += 1;
+        self.operations.reductions -= 1;
         self.congestion.on_spurious_timeout();
     }
 
@@ -214,7 +215,7 @@ impl Connection {
         let is_duplicate = reported.duplicate.is_some();
         if let Some(duplicate) = reported.duplicate {
             self.operations.duplicates_reported += 1;
-            self.recovery.on_duplicate_reported(&flow);
+            self.recovery.on_duplicate_reported(&duplicate, &flow);
             self.recovery.explain(duplicate);
         }
         (reported.added, is_duplicate)

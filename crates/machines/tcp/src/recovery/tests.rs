@@ -318,6 +318,11 @@ fn arrive(recovery: &mut Recovery, flow: &SendSequence, ms: u64, numbers: Range<
     recovery.on_sack(&[SackBlock { left, right }], flow, |seq| Some(u64::from(seq.0)), &echo);
 }
 
+/// Undoes a reduction that proved spurious; returns whether a timeout had caused it.
+fn spurious_by_timeout(recovery: &mut Recovery, flow: &SendSequence) -> Option<bool> {
+    recovery.take_spurious(flow).map(|it| it.by_timeout)
+}
+
 #[test]
 fn losses_that_prove_to_be_none_leave_the_account_of_the_model() {
     let mut recovery = modelled();
@@ -333,7 +338,7 @@ fn losses_that_prove_to_be_none_leave_the_account_of_the_model() {
     leave(&mut recovery, 10, 52);
     recovery.explain(1..1 + 4 * MSS);
     let more = SendSequence { nxt: 1 + 11 * MSS, max: 1 + 11 * MSS, ..begun };
-    assert_eq!(recovery.take_spurious(&more), Some(Spurious::Recovery));
+    assert_eq!(spurious_by_timeout(&mut recovery, &more), Some(false));
     arrive(&mut recovery, &more, 100, 10..11);
     let (sample, totals) = recovery.take_rate(after(100), None).unwrap();
     assert_eq!((totals.lost, sample.then.lost), (0, 0));
@@ -351,9 +356,9 @@ fn a_reduction_was_without_need_if_all_that_seemed_lost_arrived_damaged() {
         recovery.begin(&begun, 0);
         (0..repeated).for_each(|n| recovery.on_sent(after(51), &segment(n), &begun, true));
         recovery.explain_damage(segment(0));
-        assert_eq!(recovery.take_spurious(&begun), None, "{repeated}");
+        assert_eq!(spurious_by_timeout(&mut recovery, &begun), None, "{repeated}");
         recovery.explain_damage(segment(1));
-        assert_eq!(recovery.take_spurious(&begun), Some(Spurious::Recovery), "{repeated}");
+        assert_eq!(spurious_by_timeout(&mut recovery, &begun), Some(false), "{repeated}");
     }
 }
 
@@ -571,7 +576,8 @@ fn each_copy_of_a_segment_is_explained_by_a_report_of_its_own() {
             recovery.explain(1..1 + MSS / 2);
             recovery.explain(1 + MSS / 2..1 + MSS);
         }
-        assert_eq!(recovery.take_spurious(&whole), Some(Spurious::Timeout));
+        let spurious = recovery.take_spurious(&whole).unwrap();
+        assert!(spurious.by_timeout && spurious.reductions == 2);
     }
 }
 

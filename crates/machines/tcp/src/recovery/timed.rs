@@ -48,6 +48,9 @@ pub(super) struct Timed {
     pub(super) flight: Flight,
     rack: Rack,
     probe: Option<TailProbe>,
+    /// The data of the last probe that a timeout came before the answer to, if they left again: a
+    /// report that they arrived twice may still come.
+    late_probe: Option<Range<u64>>,
     uses_frto: bool,
     frto: FrtoState,
     /// Data sent only once, before the timeout under examination, have arrived since.
@@ -87,6 +90,7 @@ impl Timed {
             rack: Rack::new(rates),
             rates: rates.then(|| Box::new(Rates::new())),
             probe: None,
+            late_probe: None,
             uses_frto,
             frto: FrtoState::Settled,
             original_arrived: false,
@@ -257,10 +261,12 @@ impl Recovery {
         lost.is_empty()
     }
 
-    /// Takes the report of a duplicate, unless the probe of the tail explains it.
-    pub(crate) fn on_duplicate_reported(&mut self, flow: &SendSequence) {
+    /// Takes the report that `range` arrived twice, unless a probe of the tail explains it: that
+    /// leaves again without a sign of loss, so its copy shows no reordering.
+    pub(crate) fn on_duplicate_reported(&mut self, range: &Range<u64>, flow: &SendSequence) {
         if let Some(timed) = &mut self.timed
             && timed.probe.is_none()
+            && timed.late_probe.take_if(|probe| probe.contains(&range.start)).is_none()
         {
             timed.rack.on_duplicate_reported(flow);
         }
@@ -303,10 +309,12 @@ impl Recovery {
         // already (RFC 5682, section 2.1, step 1).
         let is_first = !self.active && !self.repairs_timeout(flow);
         let is_timed = self.is_timed();
+        let probe = self.repeated_probe();
         let Some(timed) = self.timed.as_mut().filter(|_| is_timed) else { return };
         let Timed { rack, flight, .. } = &mut **timed;
         rack.on_timeout(now, flow, flight, &self.sacked, smoothed);
         timed.probe = None;
+        timed.late_probe = probe.or(timed.late_probe.take());
         timed.frto = if timed.uses_frto && is_first { FrtoState::Open } else { FrtoState::Settled };
         timed.original_arrived = false;
     }

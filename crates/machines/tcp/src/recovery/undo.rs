@@ -70,20 +70,31 @@ pub(super) struct Undo {
     is_spurious: bool,
     /// The bytes that had been lost before it, by the account of the rates of delivery.
     lost_before: u64,
+    /// SND.NXT before it.
+    snd_nxt: u64,
+    /// The timeouts since then, which belong to it.
+    timeouts: u64,
 }
 
 /// A reduction that has proved to be without need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spurious {
-    /// A fast recovery began it.
-    Recovery,
-    /// A timeout caused it.
-    Timeout,
+pub(crate) struct Spurious {
+    /// A timeout caused it, not a fast recovery.
+    pub by_timeout: bool,
+    /// SND.NXT before it.
+    pub snd_nxt: u64,
+    /// The reductions to take back: itself, and those of the timeouts that belong to it.
+    pub reductions: u64,
 }
 
 impl Undo {
-    pub(super) fn new(by_timeout: bool, lost_before: u64) -> Self {
-        Self { by_timeout, lost_before, ..Self::default() }
+    fn new(by_timeout: bool, lost_before: u64, snd_nxt: u64) -> Self {
+        Self { by_timeout, lost_before, snd_nxt, ..Self::default() }
+    }
+
+    /// Notes that a timeout follows the reduction and belongs to it.
+    pub(super) const fn on_later_timeout(&mut self) {
+        self.timeouts += 1;
     }
 
     /// Returns the bytes that had been lost before the reduction.
@@ -121,12 +132,12 @@ impl Recovery {
     }
 
     /// Returns the record of a reduction that may prove to be without need; Net/3 keeps none.
-    pub(super) fn new_undo(&self, by_timeout: bool) -> Option<Box<Undo>> {
+    pub(super) fn new_undo(&self, by_timeout: bool, flow: &SendSequence) -> Option<Box<Undo>> {
         if self.repair == LossRecovery::Net3 {
             return None;
         }
         let lost = self.timed.as_ref().map_or(0, |timed| timed.counted_losses());
-        let mut undo = Undo::new(by_timeout, lost);
+        let mut undo = Undo::new(by_timeout, lost, flow.nxt);
         // The timeout ends the wait for the answer to a probe of the tail (RFC 8985, section 7.4).
         // If that repaired a loss, the peer reports no duplicate of it, and the reduction stays.
         if by_timeout && let Some(probe) = self.repeated_probe() {
@@ -185,9 +196,11 @@ impl Recovery {
         self.settle_timeout();
         self.timed.iter_mut().for_each(|timed| timed.take_back_losses(undo.lost_before));
         if flow.una < self.recover {
-            self.timeout = None;
+            // One within the repair of an earlier timeout leaves that to be continued.
+            self.timeout.take_if(|_| !undo.by_timeout || undo.snd_nxt >= self.recover);
             self.timed.iter_mut().for_each(|timed| timed.reconsider(flow));
         }
-        Some(if undo.by_timeout { Spurious::Timeout } else { Spurious::Recovery })
+        let Undo { by_timeout, snd_nxt, timeouts, .. } = *undo;
+        Some(Spurious { by_timeout, snd_nxt, reductions: 1 + timeouts })
     }
 }

@@ -183,3 +183,28 @@ fn buffers_grow_until_they_no_longer_limit_a_long_fast_path() {
     assert!((50e6..85e6).contains(&rates[0]), "{rates:?}");
     assert!(rates[1] > 180e6, "{rates:?}");
 }
+
+#[test]
+fn pauses_do_not_stop_the_repair_of_an_overshoot_without_sack() {
+    for congestion_control in [CongestionControl::CUBIC, CongestionControl::RENO] {
+        let config = TcpConfig::default().with(|it| {
+            it.sack = false;
+            it.congestion_control = congestion_control;
+            it.send_buffer = 4_000_000.into();
+            it.receive_buffer = 4_000_000.into();
+        });
+        let mut pair = Pair::with(config);
+        (pair.delay, pair.rate, pair.queue) = (ms(20), Rate::from_mbps(20), Some(200));
+        // After the first second, nothing passes for the first 450 ms of each: it arrives then.
+        pair.fate = Box::new(|seen| {
+            let second = Duration::from_secs(1).as_nanos();
+            let since = Duration::from_nanos(seen.now.as_nanos() % second);
+            let late = ms(450).saturating_sub(since);
+            if seen.now < at(1_000) { Fate::default() } else { Fate { late, ..Fate::default() } }
+        });
+        pair.send(NEAR, 70_000_000).run_for(Duration::from_secs(10));
+        let goodput = pair.ends[FAR].incoming.len() as f64 * 8.0 / 10.0;
+        // A share of 0.55 of the rate gets through.
+        assert!(goodput > 9e6, "{congestion_control:?}: {goodput}");
+    }
+}

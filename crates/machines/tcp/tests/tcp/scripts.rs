@@ -70,6 +70,7 @@ impl Engine {
             ["mss", bytes] => same(bytes, connection.segment_size()),
             ["rto", span] => same(span, connection.retransmission_timeout()),
             ["unacked", bytes] => same(bytes, connection.unacknowledged()),
+            ["reductions", count] => same(count, connection.operations().reductions),
             ["refused-sack", blocks] => same(blocks, connection.operations().sack_refused),
             ["marks-received", count] => same(count, connection.received_marks()),
             ["marks-reported", count] => same(count, connection.reported_marks()),
@@ -442,6 +443,7 @@ scripts! {
     syn_lost_timestamps
     tail_probe
     tail_probe_repairs
+    tail_probe_report_late
     tail_probe_single
     timeout
     timeout_cubic
@@ -457,6 +459,7 @@ scripts! {
     undo_one_of_two
     undo_timeout
     undo_timeout_go_back
+    undo_timeout_in_repair
     undo_timeout_probe
     undo_timeout_probe_lost
     undo_timeout_twice
