@@ -118,7 +118,7 @@ fn b_and_g_share_the_air_as_in_ns3() {
         );
         let total = (g + b) / (of_g + of_b) - 1.0;
         // Where frames of OFDM are not sensed, those of 802.11b destroy them:
-        // docs/explanation/wifi.md says by how much the stations of 802.11g then carry less here
+        // docs/measurements/wifi.md says by how much the stations of 802.11g then carry less here
         // than in ns-3, whose runs differ by 4 % among themselves.
         let is_unheard = (loss, protection) == ("85dB", "none");
         let (within, g_within) = if is_unheard { (0.06, 0.30) } else { (0.03, 0.10) };

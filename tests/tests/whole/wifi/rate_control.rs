@@ -15,9 +15,9 @@ fn goodput(path_loss: f64, change: impl Fn(&mut Config)) -> f64 {
 
 /// Holds the sentence of the document to what was measured.
 fn hold_sentence(sentence: &str) {
-    const PAGE: &str = include_str!("../../../../docs/explanation/wifi.md");
+    const PAGE: &str = include_str!("../../../../docs/measurements/wifi.md");
     let page = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(page.contains(sentence), "docs/explanation/wifi.md is stale; it is: {sentence}");
+    assert!(page.contains(sentence), "docs/measurements/wifi.md is stale; it is: {sentence}");
 }
 
 #[test]
