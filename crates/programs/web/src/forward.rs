@@ -88,8 +88,13 @@ impl BodyFault {
     }
 }
 
-/// The body of a request that is passed on as [`body`] is, and what tells of its faults.
-pub(crate) fn request_body(body: Incoming) -> (MessageBody, BodyFault) {
+/// The body of a request that is passed on as [`body`] is, and what tells of its faults. One in
+/// chunks is announced as such, since a GET would otherwise be sent without it.
+pub(crate) fn request_body(headers: &mut HeaderMap, body: Incoming) -> (MessageBody, BodyFault) {
+    if body.size_hint().exact().is_none() {
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
     let fault = BodyFault::default();
     let noted = fault.clone();
     let body = IdleTimeoutBody::new(body, SILENCE).map_err(move |error| {

@@ -148,7 +148,7 @@ impl Gateway {
         }
         head.version = Version::HTTP_11;
         upgrade.iter().for_each(|upgrade| upgrade.ask(&mut head));
-        let (body, fault) = forward::request_body(body);
+        let (body, fault) = forward::request_body(&mut head.headers, body);
         let request = Request::from_parts(head, body);
         let mut reply = self.fetcher.pass_on(request).await;
         if let Ok(reply) = &mut reply {

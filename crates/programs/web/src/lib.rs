@@ -43,6 +43,7 @@ mod site;
 mod small;
 mod sparse;
 mod under_way;
+mod unwanted_body;
 mod upgrade;
 mod userinfo;
 mod versions;

@@ -76,7 +76,7 @@ impl Proxy {
         head.version = Version::HTTP_11;
         if upgrade.is_some() || head.method != Method::GET || !body.is_end_stream() {
             upgrade.iter().for_each(|upgrade| upgrade.ask(&mut head));
-            let (body, fault) = forward::request_body(body);
+            let (body, fault) = forward::request_body(&mut head.headers, body);
             let reply = self.fetcher.pass_on(Request::from_parts(head, body)).await;
             return match (reply, upgrade) {
                 (Ok(reply), Some(upgrade)) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => {

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE,
-    CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED, LOCATION, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING,
+    CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPECT, HeaderValue, LAST_MODIFIED, LOCATION, RANGE, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -30,7 +31,8 @@ use crate::file_body::FileBody;
 use crate::listing::{page, quoted};
 use crate::media_types;
 use crate::offer::SapOffer;
-use crate::server::{MessageBody, Reply, WebService, check_address, empty, plain, whole};
+use crate::server::{MessageBody, Reply, WebService, check_address, closing, empty, plain, whole};
+use crate::unwanted_body::discard;
 
 /// The file that stands for its folder.
 const INDEX: &str = "index.html";
@@ -321,10 +323,20 @@ struct Context<'a> {
 impl WebService for Site {
     async fn answer(
         self: Arc<Self>,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         from: SocketAddr,
     ) -> Response<MessageBody> {
-        self.reply(&request, from).await
+        // A client that waits for leave to send a body keeps it (RFC 9110, section 10.1.1).
+        let waits = request.headers().contains_key(EXPECT) && !request.body().is_end_stream();
+        let is_read = if waits { Ok(false) } else { discard(request.body_mut()).await };
+        let Ok(is_read) = is_read else {
+            return closing(StatusCode::BAD_REQUEST, "the body of the request is malformed");
+        };
+        let mut reply = self.reply(&request, from).await;
+        if !is_read {
+            set(reply.headers_mut(), CONNECTION, "close");
+        }
+        reply
     }
 }
 

@@ -469,16 +469,39 @@ fn a_length_that_is_none_is_the_fault_of_the_server() {
 #[test]
 fn a_chunk_that_is_none_is_the_fault_of_its_sender() {
     let folder = Folder::new("web-chunks");
+    put(&folder, "a", b"a");
     let (origin, _heads) = telling(OK);
-    let [gateway, proxy, _] = servers(origin, &folder);
-    for (server, target) in [gateway, proxy] {
-        for chunk in
-            ["10000000000000005\r\nabcde", "-5\r\nabcde", "0x5\r\nabcde", "5;a\nabcde", "\r\n"]
-        {
-            let head = format!("POST {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked");
+    let chunks =
+        ["10000000000000005\r\nabcde", "-5\r\nabcde", "0x5\r\nabcde", "5;a\nabcde", "\r\n"];
+    for (server, target) in servers(origin, &folder) {
+        for (method, chunk) in chunks.into_iter().flat_map(|it| [("POST", it), ("GET", it)]) {
+            let head =
+                format!("{method} {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked");
             let request = format!("{head}\r\n\r\n{chunk}\r\n0\r\n\r\n");
-            assert_eq!(raw(server.at, &request).status(), 400, "{chunk}");
+            assert_eq!(raw(server.at, &request).status(), 400, "{method} {chunk}");
         }
+    }
+}
+
+/// The bytes of an unread body must not be taken for a request.
+#[test]
+fn a_body_that_no_file_needs_is_read_or_ends_the_connection() {
+    let folder = Folder::new("web-unwanted");
+    put(&folder, "a", b"a");
+    let server = site(&folder);
+    for (fields, body, replies) in [
+        ("Content-Length: 3", "abc", 2),
+        ("Transfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n", 2),
+        ("Content-Length: 3\r\nExpect: 100-continue", "abc", 1),
+        ("Content-Length: 300000", "abc", 1),
+    ] {
+        let head = format!("GET /a HTTP/1.1\r\nHost: x\r\n{fields}\r\n\r\n");
+        let next = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let reply = raw(server.at, &[&head, body, next].concat());
+        let rest = String::from_utf8_lossy(&reply.body).into_owned();
+        assert_eq!((reply.status(), 1 + rest.matches("HTTP/1.1 200 ").count()), (200, replies));
+        let closes = reply.header("connection") == Some("close");
+        assert_eq!(closes, replies == 1, "{fields}: {}", reply.head);
     }
 }
 

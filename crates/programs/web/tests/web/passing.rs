@@ -190,29 +190,34 @@ fn a_server_without_ranges_repairs_by_the_whole_file() {
 /// A length without its bytes would let the next request on the connection be read as them.
 #[test]
 fn a_proxy_passes_the_body_of_a_get_on_and_names_the_host_that_is_asked() {
-    let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let at = origin.local_addr().expect("it is bound");
-    let seen = std::thread::spawn(move || {
-        let (mut stream, _) = origin.accept().expect("the proxy connects");
-        let mut seen = Vec::new();
-        until(&mut stream, b"hello", &mut seen);
-        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
-        stream.write_all(reply.as_bytes()).expect("the proxy waits");
-        String::from_utf8_lossy(&seen).into_owned()
-    });
-    let proxy = proxy(SapDirection::ClientOpens);
-    let mut client = TcpStream::connect(proxy.at).expect("the proxy listens");
-    client.set_read_timeout(Some(LONG)).expect("it is a socket");
-    let request = format!(
-        "GET http://{at}/a HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: 5\r\n\
-         Connection: close\r\n\r\nhello"
-    );
-    client.write_all(request.as_bytes()).expect("the proxy reads");
-    let mut reply = String::new();
-    client.read_to_string(&mut reply).expect("the proxy answers");
-    let seen = seen.join().expect("the server ends");
-    assert!(seen.ends_with("hello") && seen.contains(&format!("host: {at}\r\n")), "{seen}");
-    assert!(!seen.contains("elsewhere") && reply.ends_with("ok"), "{seen}{reply}");
+    for (field, body) in
+        [("Content-Length: 5", "hello"), ("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n")]
+    {
+        let origin = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let at = origin.local_addr().expect("it is bound");
+        let seen = std::thread::spawn(move || {
+            let (mut stream, _) = origin.accept().expect("the proxy connects");
+            let mut seen = Vec::new();
+            until(&mut stream, body.as_bytes(), &mut seen);
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+            stream.write_all(reply.as_bytes()).expect("the proxy waits");
+            String::from_utf8_lossy(&seen).into_owned()
+        });
+        let proxy = proxy(SapDirection::ClientOpens);
+        let mut client = TcpStream::connect(proxy.at).expect("the proxy listens");
+        client.set_read_timeout(Some(LONG)).expect("it is a socket");
+        let request = format!(
+            "GET http://{at}/a HTTP/1.1\r\nHost: elsewhere\r\n{field}\r\n\
+             Connection: close\r\n\r\n{body}"
+        );
+        client.write_all(request.as_bytes()).expect("the proxy reads");
+        let mut reply = String::new();
+        client.read_to_string(&mut reply).expect("the proxy answers");
+        let seen = seen.join().expect("the server ends");
+        assert!(seen.contains(&format!("host: {at}\r\n")), "{seen}");
+        assert!(seen.to_lowercase().contains(&field.to_lowercase()), "{seen}");
+        assert!(!seen.contains("elsewhere") && reply.ends_with("ok"), "{seen}{reply}");
+    }
 }
 
 /// Interim replies (RFC 9110, section 15.2): none of them is taken for the reply.
