@@ -1,5 +1,5 @@
-//! The bodies under way over SAP, by their client: where the memory is taken, the client that has
-//! most of it loses its oldest body.
+//! The bodies under way over SAP, by their client: where the memory is taken, a client that has
+//! vanished loses a body, or else the client that has most of it loses its oldest one.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,9 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 use windfall_bodies::TransferToken;
-use windfall_socket::SapSocket;
+use windfall_socket::{Duration, SapSocket};
 
 use crate::connection_limiter::client_at;
+
+/// The time for which a client acknowledges nothing before it counts as vanished, where memory is
+/// scarce: as long as before a closed port is believed.
+const VANISHED: Duration = Duration::from_secs(2);
 
 /// All bodies under way.
 #[derive(Default)]
@@ -36,10 +40,27 @@ pub(crate) struct Body {
     pub(crate) socket: Weak<SapSocket>,
 }
 
+impl Body {
+    /// Returns for how long the client has acknowledged nothing of its connection; `None` while it
+    /// does.
+    fn silence(&self) -> Option<Duration> {
+        self.socket.upgrade()?.silence()
+    }
+}
+
 impl Known {
-    /// Takes out the body that gives way to one of `newcomer` that has `bytes` bytes: the oldest of
-    /// the client with the most, if that has several, and more than the newcomer would have.
-    fn giving_way(&mut self, newcomer: IpAddr, bytes: usize) -> Option<Body> {
+    /// Takes out the body that gives way to one of `newcomer` that has `bytes` bytes: one of a
+    /// client that has vanished, or else the oldest of the client with the most, if that has
+    /// several, and more than the newcomer would have.
+    fn giving_way(
+        &mut self,
+        newcomer: IpAddr,
+        bytes: usize,
+        silence: fn(&Body) -> Option<Duration>,
+    ) -> Option<Body> {
+        if let Some(silent) = self.take_silent(silence) {
+            return Some(silent);
+        }
         let held = |own: &BTreeMap<u64, Body>| own.values().map(|body| body.bytes).sum::<usize>();
         let would_have = bytes + self.clients.get(&newcomer).map_or(0, held);
         let others = self.clients.iter().filter(|(client, _)| **client != newcomer);
@@ -47,6 +68,21 @@ impl Known {
         let (most, client) = several.map(|(client, own)| (held(own), *client)).max()?;
         let own = self.clients.get_mut(&client).filter(|_| most > would_have)?;
         own.pop_first().map(|(_, body)| body)
+    }
+
+    /// Takes out the body of the client that has been silent for longest, if one has vanished.
+    fn take_silent(&mut self, silence: fn(&Body) -> Option<Duration>) -> Option<Body> {
+        let all = self.clients.iter().flat_map(|(client, own)| {
+            own.iter().map(move |(number, body)| (silence(body), *client, *number))
+        });
+        let vanished = all.filter(|(silence, ..)| *silence >= Some(VANISHED));
+        let (_, client, number) = vanished.max()?;
+        let own = self.clients.get_mut(&client)?;
+        let body = own.remove(&number);
+        if own.is_empty() {
+            self.clients.remove(&client);
+        }
+        body
     }
 }
 
@@ -73,7 +109,7 @@ impl UnderWay {
 
     /// Takes out the body that gives way to one of a client that has `bytes` bytes.
     pub(crate) fn giving_way(&self, from: IpAddr, bytes: usize) -> Option<Body> {
-        self.known().giving_way(client_at(from), bytes)
+        self.known().giving_way(client_at(from), bytes, Body::silence)
     }
 }
 
@@ -132,6 +168,28 @@ mod tests {
         assert_eq!(giving(1, 1), None, "no client takes it from itself");
         assert_eq!(giving(4, 699), Some(1), "the oldest");
         assert_eq!(giving(4, 1), None, "one is left");
+        drop(entries);
+        assert!(all.known().clients.is_empty());
+    }
+
+    #[test]
+    fn the_client_that_is_silent_for_longest_loses_its_body_however_few_it_has() {
+        let all = Arc::new(UnderWay::default());
+        let mut entries = Vec::new();
+        // Each is silent for as many seconds as its name says.
+        for (client, bytes, name) in [(1, 10, 3), (2, 300, 1), (2, 300, 0), (3, 10, 2), (3, 5, 9)] {
+            entries.push(all.enter(at(client), bytes, [name; 16]));
+        }
+        let silence = |body: &Body| {
+            let seconds = u64::from(body.token[0]);
+            (seconds > 0).then(|| Duration::from_secs(seconds))
+        };
+        let giving = || {
+            let body = all.known().giving_way(at(1), 100, silence);
+            body.map(|it| it.token[0])
+        };
+        // Then the oldest of the client with the most, which may have lost a packet or two.
+        assert_eq!([(); 5].map(|()| giving()), [Some(9), Some(3), Some(2), Some(1), None]);
         drop(entries);
         assert!(all.known().clients.is_empty());
     }
