@@ -10,11 +10,8 @@ use crate::workspace::Workspace;
 const TO_BE_WRITTEN: &[&str] = &[
     "README.md",
     "docs/explanation/energy.md",
-    "docs/explanation/gsm.md",
-    "docs/explanation/ppp.md",
     "docs/explanation/video.md",
     "docs/guides/many-runs.md",
-    "docs/guides/serial-lines.md",
     "docs/guides/simulate.md",
     "docs/guides/tune.md",
     "docs/guides/video.md",

@@ -133,7 +133,7 @@ settings! {
         "modem" modem: Modem {
             value: "CLASS", example: "mnp4", unset: "none",
             detail: "Both ends have the same; \
-                     [gsm.md](../explanation/gsm.md#modems-that-correct-errors) says what they \
+                     [gsm.md](gsm.md#modems-that-correct-errors) says what they \
                      do. Only on gsm, without `arq`.",
         }
     }
