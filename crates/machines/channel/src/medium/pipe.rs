@@ -235,14 +235,14 @@ struct Path {
     from: Port,
     seed: Seed,
     name: String,
+    /// The path as it is, without what it becomes later.
+    config: PathConfig,
     changes: VecDeque<(Instant, PathConfig)>,
     line: LineState,
     /// The frame that is leaving.
     sending: Option<Sending>,
     /// Frames that were given before the line was free.
     waiting: VecDeque<Outgoing>,
-    overhead: Option<u32>,
-    cell: Option<Cell>,
     transit: Transit,
     outages: Option<Outages>,
     air: Air,
@@ -263,22 +263,19 @@ fn outages(means: OnOff, now: Instant, seed: Seed, name: &str) -> Outages {
 }
 
 impl Path {
-    fn new(from: Port, config: PathConfig, seed: Seed, name: &str) -> Self {
-        let transit = Transit::new(&config, seed, name);
-        let air = Air::new(&config.air, seed, name);
+    fn new(from: Port, mut config: PathConfig, seed: Seed, name: &str) -> Self {
         Self {
             from,
             seed,
             name: name.to_owned(),
-            changes: config.changes.into(),
-            line: LineState::new(config.line, config.bucket),
+            changes: core::mem::take(&mut config.changes).into(),
+            line: LineState::new(config.line.clone(), config.bucket),
             sending: None,
             waiting: VecDeque::new(),
+            transit: Transit::new(&config, seed, name),
             outages: config.onoff.map(|it| outages(it, Instant::START, seed, name)),
-            overhead: config.overhead,
-            cell: config.cell,
-            transit,
-            air,
+            air: Air::new(&config.air, seed, name),
+            config,
             state: Instant::START,
             met: Vec::new(),
             free_at: None,
@@ -309,8 +306,8 @@ impl Path {
 
     fn passage(&self) -> TransitTiming {
         let rate = self.line.constant_rate();
-        let cell = self.cell.map(|cell| [cell.payload, cell.header]);
-        let overhead = self.overhead;
+        let cell = self.config.cell.map(|cell| [cell.payload, cell.header]);
+        let overhead = self.config.overhead;
         let delay = self.transit.usual_delay();
         let slots = self.transit.slots();
         TransitTiming { rate, overhead, cell, delay, slots, ..TransitTiming::default() }
@@ -324,6 +321,8 @@ impl Path {
         }
     }
 
+    /// Makes the next change: a part that has a state continues from it, and other settings are
+    /// read from `config`.
     fn make_change(&mut self) {
         let Some((at, config)) = self.changes.pop_front() else { return };
         self.state = at;
@@ -334,9 +333,9 @@ impl Path {
         let transit = Transit::new(&config, self.seed, &self.name);
         self.transit = transit.behind(&self.transit);
         self.air.change(&config.air, self.seed, &self.name);
-        (self.overhead, self.cell) = (config.overhead, config.cell);
         let fresh = config.onoff.map(|it| outages(it, at, self.seed, &self.name));
         self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
+        self.config = config;
     }
 
     /// Lets frames leave, and changes meet them, up to `now`.
@@ -423,8 +422,9 @@ impl Path {
     /// Returns the bytes that a frame takes on the line.
     fn charged(&self, facts: &FrameFacts) -> usize {
         let FrameFacts { length, header, trailer, .. } = *facts;
-        let bytes = self.overhead.map_or(length, |overhead| length - header - trailer + overhead);
-        self.cell.map_or(bytes as usize, |cell| cell.bytes_of(bytes as usize))
+        let PathConfig { overhead, cell, .. } = self.config;
+        let bytes = overhead.map_or(length, |overhead| length - header - trailer + overhead);
+        cell.map_or(bytes as usize, |cell| cell.bytes_of(bytes as usize))
     }
 
     /// Puts a frame among those on their way, behind those that arrive at the same time.
