@@ -1,5 +1,5 @@
 //! Goodput of the kernel's TCP, QUIC, and SAP over emulated links with losses and bit errors: a
-//! table as docs/reference/sap.md has it.
+//! table as docs/measurements/sap.md has it.
 //!
 //! Each cell is the median of [`SEEDS`] runs of `windfall run`, with its range, in megabits a
 //! second of what arrived in [`SPAN`] seconds; the transports take turns. It needs the program

@@ -197,14 +197,14 @@ fn lines_of_code(path: &Path) -> usize {
 //= S0.43
 #[test]
 fn the_sizes_beside_the_papers_are_those_of_the_tree() {
-    let page = std::fs::read_to_string(root().join("docs/guides/port-to-sap.md"))
+    let page = std::fs::read_to_string(root().join("docs/measurements/sap.md"))
         .expect("the page is there");
     let mut count = 0;
     for link in page.split('[').skip(1) {
         let Some((text, rest)) = link.split_once("](") else { continue };
         let said = text.split(' ').next().and_then(|word| word.parse::<usize>().ok());
         let Some((said, path)) = said.zip(rest.split(')').next()) else { continue };
-        let found = lines_of_code(&root().join("docs").join(path));
+        let found = lines_of_code(&root().join("docs/measurements").join(path));
         assert!(found.abs_diff(said) * 5 <= said, "{path} has {found} lines, the page says {said}");
         count += 1;
     }

@@ -17,7 +17,6 @@ const TO_BE_WRITTEN: &[&str] = &[
     "docs/guides/video.md",
     "docs/measurements/reproduce.md",
     "docs/reference/run.md",
-    "docs/reference/sap.md",
     "docs/reference/tcp-engine.md",
     "docs/reference/web.md",
 ];
