@@ -51,7 +51,7 @@ settings! {
         /// Energy model of every station that names none: a preset, or a file NAME.toml
         "energy" energy: String {
             value: "MODEL", example: "laptop-2000", unset: "none", requirement: "S2.22",
-            detail: "[energy.md](../explanation/energy.md#models) describes them.",
+            detail: "[energy.md](energy.md#models) describes them.",
         }
         /// Congestion control of TCP in the kernel of every station
         "tcp-congestion" tcp_congestion: String {

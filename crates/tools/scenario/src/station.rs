@@ -27,7 +27,7 @@ settings! {
         "energy" energy: String {
             value: "MODEL", example: "laptop-2000", unset: "the `energy` of the run",
             requirement: "S2.22",
-            detail: "[energy.md](../explanation/energy.md#models) describes them.",
+            detail: "[energy.md](energy.md#models) describes them.",
         }
     }
     required {

@@ -305,7 +305,7 @@ pub(crate) fn inputs() -> Vec<ExperimentInput> {
         given("battery", "30 Wh", "assumed: typical of its time"),
         given(
             "costs of TCP's steps among each other",
-            "docs/explanation/energy.md",
+            "docs/reference/energy.md",
             "Wang and Singh 2003",
         ),
         given(

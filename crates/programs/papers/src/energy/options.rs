@@ -99,7 +99,7 @@ fn run(figure: &Figure, context: &Context<'_>) -> Result<Finding, ExperimentErro
          for each of {} seeds, the same for all; SACK with packets of the other sizes too. The \
          paper's bars have no numbers: of the bytes it says which are more, of the lifetimes it \
          has some in whole minutes. An option costs what its steps cost by the model laptop-2000 \
-         (docs/explanation/energy.md).",
+         (docs/reference/energy.md).",
         laptops.duration,
         laptops::runs(context),
     );
