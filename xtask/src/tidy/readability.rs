@@ -16,7 +16,6 @@ const TO_BE_WRITTEN: &[&str] = &[
     "docs/measurements/reproduce.md",
     "docs/reference/run.md",
     "docs/reference/tcp-engine.md",
-    "docs/reference/web.md",
 ];
 
 /// A sentence with more words is long.
