@@ -17,6 +17,8 @@ use std::collections::BTreeSet;
 use windfall_base::{Duration, Instant};
 use windfall_congestion::{Acknowledged, CongestionControl, CongestionController, Loss};
 
+use crate::rtt::RoundTrips;
+
 /// The initial window in datagrams.
 const INITIAL: usize = 10;
 /// The minimum window in datagrams.
@@ -61,8 +63,7 @@ pub(crate) struct LostPacket {
     pub(crate) is_exact: bool,
     /// The bytes that were in flight.
     pub(crate) in_flight: usize,
-    /// The smallest round-trip time of all, and of the last ones.
-    pub(crate) round_trips: (Duration, Duration),
+    pub(crate) round_trips: RoundTrips,
     /// The time at which it was detected.
     pub(crate) now: Instant,
 }
@@ -141,12 +142,14 @@ impl Congestion {
         self.gentle = self.gentle.max((INITIAL * size) as f64);
     }
 
-    /// Grows the window after an acknowledgement of the packet `largest` and others.
+    /// Grows the window after an acknowledgement of the packet `largest` and others; `exact` and
+    /// `approximate` count them by their kind.
     pub(crate) fn on_arrival(
         &mut self,
         largest: u64,
-        (exact, approximate): (usize, usize),
-        round_trips: (Duration, Duration),
+        exact: usize,
+        approximate: usize,
+        round_trips: RoundTrips,
         ack: &Acknowledged,
     ) {
         let all = (exact + approximate) as f64;
@@ -156,7 +159,7 @@ impl Congestion {
         self.link.count(true, exact as f64, 0.0);
         self.link.count(false, approximate as f64, 0.0);
         if let Some(sample) = ack.sample {
-            self.link.watch(ack.now, round_trips.0, sample);
+            self.link.watch(ack.now, round_trips.least, sample);
         }
         if self.recovery.is_some_and(|recovery| largest >= recovery) {
             self.controller.on_recovered();
@@ -281,10 +284,11 @@ impl Congestion {
     }
 
     /// Returns how full the queue is, by the shortest round trip of all and of the last ones.
-    fn filling(&self, (least, latest): (Duration, Duration)) -> Filling {
-        let waiting = 1.0 - least.as_nanos() as f64 / latest.as_nanos().max(1) as f64;
+    fn filling(&self, round_trips: RoundTrips) -> Filling {
+        let RoundTrips { least, recent } = round_trips;
+        let waiting = 1.0 - least.as_nanos() as f64 / recent.as_nanos().max(1) as f64;
         let queue = self.window() as f64 / self.size as f64 * waiting;
-        let level = self.link.level((least, latest));
+        let level = self.link.level(round_trips);
         if queue < QUEUE && (level < OTHERS || waiting < WAITING) {
             Filling::Empty
         } else if level < FULL {
@@ -350,17 +354,42 @@ enum Filling {
 /// loses them, and only the loss of an exact one signals a full queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct LinkLosses {
-    /// Exact and approximate datagrams whose outcome is known, and those of them that were lost.
-    exact: (f64, f64),
-    approximate: (f64, f64),
+    /// Exact and approximate datagrams.
+    exact: Tally,
+    approximate: Tally,
     /// Datagrams that met an empty queue, and those that met one filled in part.
-    empty: (f64, f64),
-    part: (f64, f64),
+    empty: Tally,
+    part: Tally,
     /// The recent maximum of the round trip, in nanoseconds, which decays, and its last update.
     most: f64,
     at: Option<Instant>,
     /// The latest losses.
     latest: [Option<u64>; RUN],
+}
+
+/// Datagrams whose outcome is known, and those of them that were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    all: f64,
+    lost: f64,
+}
+
+impl Tally {
+    fn add(&mut self, all: f64, lost: f64) {
+        self.all += all;
+        self.lost += lost;
+    }
+
+    /// Halves the counts, so that they follow the link.
+    fn halve(&mut self) {
+        self.all /= 2.0;
+        self.lost /= 2.0;
+    }
+
+    /// Returns the share that was lost.
+    fn rate(self) -> f64 {
+        self.lost / self.all.max(1.0)
+    }
 }
 
 /// The losses of approximate datagrams from which on samples are sent exact, and from which the two
@@ -387,13 +416,15 @@ const AMONG: u64 = 24;
 
 impl LinkLosses {
     fn count(&mut self, is_exact: bool, all: f64, lost: f64) {
-        let tally = if is_exact { &mut self.exact } else { &mut self.approximate };
-        *tally = (tally.0 + all, tally.1 + lost);
-        if self.exact.0 + self.approximate.0 >= LINK_MEMORY {
-            for tally in [&mut self.exact, &mut self.approximate] {
-                *tally = (tally.0 / 2.0, tally.1 / 2.0);
-            }
+        self.tally(is_exact).add(all, lost);
+        if self.exact.all + self.approximate.all >= LINK_MEMORY {
+            self.exact.halve();
+            self.approximate.halve();
         }
+    }
+
+    fn tally(&mut self, is_exact: bool) -> &mut Tally {
+        if is_exact { &mut self.exact } else { &mut self.approximate }
     }
 
     /// Notes a loss; returns whether it is one of a run. Of a run the first one counts: the others
@@ -410,8 +441,8 @@ impl LinkLosses {
 
     /// Notes that a datagram that counted as lost has arrived.
     fn on_late(&mut self, is_exact: bool) {
-        let tally = if is_exact { &mut self.exact } else { &mut self.approximate };
-        tally.1 = (tally.1 - 1.0).max(0.0);
+        let tally = self.tally(is_exact);
+        tally.lost = (tally.lost - 1.0).max(0.0);
     }
 
     /// Takes a round trip.
@@ -426,10 +457,10 @@ impl LinkLosses {
 
     /// Returns the place of the latest round trips between the shortest and the longest, from 0
     /// to 1.
-    fn level(&self, (least, latest): (Duration, Duration)) -> f64 {
-        let least = least.as_nanos() as f64;
-        let latest = latest.as_nanos() as f64;
-        (latest - least) / (self.most - least).max(1.0)
+    fn level(&self, round_trips: RoundTrips) -> f64 {
+        let least = round_trips.least.as_nanos() as f64;
+        let recent = round_trips.recent.as_nanos() as f64;
+        (recent - least) / (self.most - least).max(1.0)
     }
 
     fn count_at(&mut self, filling: Filling, all: f64, lost: f64) {
@@ -438,34 +469,31 @@ impl LinkLosses {
             Filling::Part => &mut self.part,
             Filling::Full => return,
         };
-        *tally = (tally.0 + all, tally.1 + lost);
-        if self.empty.0 + self.part.0 >= LINK_MEMORY {
-            for tally in [&mut self.empty, &mut self.part] {
-                *tally = (tally.0 / 2.0, tally.1 / 2.0);
-            }
+        tally.add(all, lost);
+        if self.empty.all + self.part.all >= LINK_MEMORY {
+            self.empty.halve();
+            self.part.halve();
         }
     }
 
     /// Returns whether datagrams are lost regardless of the queue. A queue that is kept short drops
     /// them only while others wait.
     fn is_blind(&self) -> bool {
-        let rate = |(all, lost): (f64, f64)| lost / f64::max(all, 1.0);
-        self.empty.1 >= BLIND && rate(self.empty) >= SIMILAR * rate(self.part)
+        self.empty.lost >= BLIND && self.empty.rate() >= SIMILAR * self.part.rate()
     }
 
     /// Returns whether the link may lose approximate datagrams.
     fn is_suspect(&self) -> bool {
-        self.approximate.1 >= SUSPECT
+        self.approximate.lost >= SUSPECT
     }
 
     /// Returns whether the link loses approximate datagrams, which it would repeat if they were
     /// exact.
     fn is_noisy(&self) -> bool {
-        let (exact, lost) = self.exact;
-        let expected = RATIO * (lost + 0.5) / exact.max(1.0);
-        exact >= EXACT
-            && self.approximate.1 >= SAMPLE
-            && self.approximate.1 / self.approximate.0.max(1.0) > expected
+        let expected = RATIO * (self.exact.lost + 0.5) / self.exact.all.max(1.0);
+        self.exact.all >= EXACT
+            && self.approximate.lost >= SAMPLE
+            && self.approximate.rate() > expected
     }
 }
 

@@ -13,6 +13,16 @@ pub(crate) struct Rtt {
     pieces: [(Instant, Duration); PIECES],
 }
 
+/// The shortest round trips of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrips {
+    /// The minimum of all samples.
+    pub(crate) least: Duration,
+    /// The minimum of the last round trip. A standing queue raises all samples of a round trip, a
+    /// burst only some.
+    pub(crate) recent: Duration,
+}
+
 /// The number of intervals that are kept: a little more than a round trip.
 const PIECES: usize = 10;
 /// The number of intervals that count however old they are.
@@ -44,16 +54,15 @@ impl Rtt {
         self.smoothed.mean()
     }
 
-    /// Returns the minimum sample of all, and that of the last round trip. A standing queue raises
-    /// all samples of a round trip, a burst only some.
-    pub(crate) fn least_and_recent(&self, now: Instant) -> (Duration, Duration) {
+    /// Returns the minimum sample of all, and that of the last round trip.
+    pub(crate) fn least_and_recent(&self, now: Instant) -> RoundTrips {
         let span = self.smoothed.mean().unwrap_or_default();
         let of_round = self.pieces.iter().enumerate().filter(|(place, (begun, sample))| {
             *sample > Duration::ZERO
                 && (*place < LEAST_PIECES || now.saturating_since(*begun) <= span)
         });
         let recent = of_round.map(|(_, (_, sample))| *sample).min();
-        (self.least.unwrap_or_default(), recent.unwrap_or(self.latest))
+        RoundTrips { least: self.least.unwrap_or_default(), recent: recent.unwrap_or(self.latest) }
     }
 
     /// Returns the retransmission timeout if the peer may delay an acknowledgement by `delay`.
@@ -108,7 +117,7 @@ mod tests {
         let mut learn = |(millis, number): (u64, u64)| {
             let now = Instant::START + Duration::from_millis(10 * number);
             rtt.learn(now, Duration::from_millis(millis), Duration::ZERO);
-            rtt.least_and_recent(now).1.as_millis()
+            rtt.least_and_recent(now).recent.as_millis()
         };
         let burst: Vec<_> = recent.by_ref().take(5).map(&mut learn).collect();
         assert_eq!(burst, [30; 5]);
@@ -145,6 +154,6 @@ mod tests {
         assert_eq!(rtt.learn(Instant::START, ms(50), ms(20)), ms(50));
         assert_eq!(rtt.learn(Instant::START, ms(70), ms(10)), ms(60));
         assert_eq!(rtt.learn(Instant::START, ms(70), ms(40)), ms(50));
-        assert_eq!(rtt.least_and_recent(Instant::START).0, ms(50));
+        assert_eq!(rtt.least_and_recent(Instant::START).least, ms(50));
     }
 }

@@ -4,13 +4,22 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 const SIZE: usize = 1000;
 const LEAST_ROUND: u64 = 10;
 
+/// The shortest round trips in milliseconds, of all and of the last ones.
+fn round_trips(least: u64, recent: u64) -> RoundTrips {
+    RoundTrips { least: MS(least), recent: MS(recent) }
+}
+
+const fn tally(all: f64, lost: f64) -> Tally {
+    Tally { all, lost }
+}
+
 fn lost(number: u64, round: u64) -> LostPacket {
     LostPacket {
         number,
         next: number + 20,
         is_exact: true,
         in_flight: 100 * SIZE,
-        round_trips: (MS(LEAST_ROUND), MS(round)),
+        round_trips: round_trips(LEAST_ROUND, round),
         now: Instant::START,
     }
 }
@@ -26,7 +35,7 @@ fn acknowledge(congestion: &mut Congestion, largest: u64, packets: usize, round:
         una: largest,
         next: largest + 10,
     };
-    congestion.on_arrival(largest, (packets, 0), (MS(LEAST_ROUND), MS(round)), &ack);
+    congestion.on_arrival(largest, packets, 0, round_trips(LEAST_ROUND, round), &ack);
 }
 
 /// A window of a hundred datagrams.
@@ -128,7 +137,7 @@ fn the_datagrams_of_others_fill_a_queue_too() {
     acknowledge(&mut congestion, 91, 1, 4 * LEAST_ROUND);
     congestion.collapse(Instant::START, BTreeSet::new());
     // Of four datagrams less than three wait up to 39 ms, and the longest round trip was 40 ms.
-    let filling = |millis| congestion.filling((MS(LEAST_ROUND), MS(millis)));
+    let filling = |millis| congestion.filling(round_trips(LEAST_ROUND, millis));
     let fillings = [11, 15, 17, 30, 32, 39].map(filling);
     let expected = [0, 0, 1, 1, 2, 2].map(|it| [Filling::Empty, Filling::Part, Filling::Full][it]);
     assert_eq!(fillings, expected);
@@ -136,8 +145,8 @@ fn the_datagrams_of_others_fill_a_queue_too() {
     let mut congestion = grown();
     acknowledge(&mut congestion, 91, 1, LEAST_ROUND);
     congestion.collapse(Instant::START, BTreeSet::new());
-    assert_eq!(congestion.filling((MS(100), MS(110))), Filling::Empty);
-    assert_eq!(congestion.filling((MS(100), MS(112))), Filling::Full);
+    assert_eq!(congestion.filling(round_trips(100, 110)), Filling::Empty);
+    assert_eq!(congestion.filling(round_trips(100, 112)), Filling::Full);
 }
 
 #[test]
@@ -182,7 +191,7 @@ fn of_a_run_of_losses_one_counts_and_the_third_tells_that_it_is_one() {
         link.on_loss(&loss, Filling::Full)
     });
     assert_eq!(runs, [false, false, true, false, false, false]);
-    assert_eq!(link.approximate, (6.0, 3.0));
+    assert_eq!(link.approximate, tally(6.0, 3.0));
 }
 
 #[test]
@@ -207,7 +216,7 @@ fn a_queue_filled_in_part_explains_losses_unless_as_many_are_lost_without_one() 
     congestion.leave_slow_start(Instant::START);
     acknowledge(&mut congestion, 91, 1, 4 * LEAST_ROUND);
     let part = 2 * LEAST_ROUND;
-    assert_eq!(congestion.filling((MS(LEAST_ROUND), MS(part))), Filling::Part);
+    assert_eq!(congestion.filling(round_trips(LEAST_ROUND, part)), Filling::Part);
     congestion.on_loss(&lost(100, part));
     assert_eq!(congestion.window(), 70 * SIZE);
     congestion.on_loss(&lost(200, LEAST_ROUND));
@@ -244,20 +253,20 @@ fn the_counts_of_a_link_are_halved_so_that_they_follow_it() {
     let mut link = LinkLosses::default();
     link.count(true, 95.0, 10.0);
     link.count(false, 4000.0, 100.0);
-    assert_eq!((link.exact, link.approximate), ((95.0, 10.0), (4000.0, 100.0)));
+    assert_eq!((link.exact, link.approximate), (tally(95.0, 10.0), tally(4000.0, 100.0)));
     link.count(true, 1.0, 0.0);
-    assert_eq!((link.exact, link.approximate), ((48.0, 5.0), (2000.0, 50.0)));
+    assert_eq!((link.exact, link.approximate), (tally(48.0, 5.0), tally(2000.0, 50.0)));
     link.count_at(Filling::Empty, 95.0, 10.0);
     link.count_at(Filling::Part, 4000.0, 100.0);
     link.count_at(Filling::Full, 7000.0, 100.0);
-    assert_eq!((link.empty, link.part), ((95.0, 10.0), (4000.0, 100.0)));
+    assert_eq!((link.empty, link.part), (tally(95.0, 10.0), tally(4000.0, 100.0)));
     link.count_at(Filling::Empty, 1.0, 0.0);
-    assert_eq!((link.empty, link.part), ((48.0, 5.0), (2000.0, 50.0)));
+    assert_eq!((link.empty, link.part), (tally(48.0, 5.0), tally(2000.0, 50.0)));
     link.on_late(true);
     link.on_late(false);
-    assert_eq!((link.exact.1, link.approximate.1), (4.0, 49.0));
+    assert_eq!((link.exact.lost, link.approximate.lost), (4.0, 49.0));
     (0..9).for_each(|_| link.on_late(true));
-    assert_eq!((link.exact.1, link.approximate.1), (0.0, 49.0));
+    assert_eq!((link.exact.lost, link.approximate.lost), (0.0, 49.0));
 }
 
 #[test]
@@ -266,10 +275,10 @@ fn a_link_is_blind_that_loses_half_as_much_without_a_queue_as_with_one() {
         let link = LinkLosses { empty, part, ..LinkLosses::default() };
         link.is_blind()
     };
-    assert!(is_blind((100.0, 2.0), (100.0, 4.0)));
-    assert!(!is_blind((100.0, 2.0), (100.0, 5.0)));
-    assert!(!is_blind((10.0, 1.0), (100.0, 0.0)), "one loss tells nothing");
-    assert!(is_blind((100.0, 2.0), (0.0, 0.0)));
+    assert!(is_blind(tally(100.0, 2.0), tally(100.0, 4.0)));
+    assert!(!is_blind(tally(100.0, 2.0), tally(100.0, 5.0)));
+    assert!(!is_blind(tally(10.0, 1.0), tally(100.0, 0.0)), "one loss tells nothing");
+    assert!(is_blind(tally(100.0, 2.0), tally(0.0, 0.0)));
 }
 
 #[test]
@@ -279,11 +288,16 @@ fn a_link_is_noisy_that_loses_approximate_datagrams_twice_as_often() {
         link.is_noisy()
     };
     // One half is added to the losses of exact ones: 2.5 of 100, twice 5 %.
-    assert!(is_noisy((100.0, 2.0), (100.0, 5.1)) && !is_noisy((100.0, 2.0), (100.0, 5.0)));
-    assert!(is_noisy((8.0, 0.0), (30.0, 4.0)) && !is_noisy((7.9, 0.0), (30.0, 4.0)));
-    assert!(!is_noisy((8.0, 0.0), (20.0, 3.9)), "too few");
+    assert!(
+        is_noisy(tally(100.0, 2.0), tally(100.0, 5.1))
+            && !is_noisy(tally(100.0, 2.0), tally(100.0, 5.0))
+    );
+    assert!(
+        is_noisy(tally(8.0, 0.0), tally(30.0, 4.0)) && !is_noisy(tally(7.9, 0.0), tally(30.0, 4.0))
+    );
+    assert!(!is_noisy(tally(8.0, 0.0), tally(20.0, 3.9)), "too few");
     let is_suspect =
-        |lost| LinkLosses { approximate: (100.0, lost), ..LinkLosses::default() }.is_suspect();
+        |lost| LinkLosses { approximate: tally(100.0, lost), ..LinkLosses::default() }.is_suspect();
     assert!(is_suspect(2.0) && !is_suspect(1.9));
 }
 
@@ -293,7 +307,7 @@ fn the_longest_round_trip_fades_in_four_seconds() {
     let at = |millis| Instant::START + MS(millis);
     let mut watch = |millis, sample| {
         link.watch(at(millis), MS(10), MS(sample));
-        (link.most / 1e6, link.level((MS(10), MS(30))))
+        (link.most / 1e6, link.level(round_trips(10, 30)))
     };
     assert_eq!(watch(0, 50), (50.0, 0.5));
     assert_eq!(watch(1_000, 90), (90.0, 0.25));
@@ -314,8 +328,8 @@ fn a_loss_near_the_one_before_does_not_count_again() {
         assert_eq!(link.exact, link.empty);
         link.exact
     };
-    assert_eq!(counted([100, 123]), (2.0, 1.0));
-    assert_eq!(counted([100, 124]), (2.0, 2.0));
+    assert_eq!(counted([100, 123]), tally(2.0, 1.0));
+    assert_eq!(counted([100, 124]), tally(2.0, 2.0));
 }
 
 #[test]

@@ -485,8 +485,9 @@ impl Connection {
             next: self.sent.next(),
         };
         let exact = arrived.iter().filter(|packet| self.is_exact(packet)).count();
-        let kinds = (exact, arrived.len() - exact);
-        self.path.congestion.on_arrival(largest, kinds, self.path.rtt.least_and_recent(now), &ack);
+        let approximate = arrived.len() - exact;
+        let round_trips = self.path.rtt.least_and_recent(now);
+        self.path.congestion.on_arrival(largest, exact, approximate, round_trips, &ack);
     }
 
     /// Returns whether all bytes of a packet are exact.

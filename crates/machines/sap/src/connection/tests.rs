@@ -4,6 +4,7 @@ use super::*;
 use crate::congestion::LostPacket;
 use crate::encode::Encoded;
 use crate::message::{Message, Mode};
+use crate::rtt::RoundTrips;
 use crate::sent::Load;
 
 /// Returns a connection that a peer has opened, which accepts parts.
@@ -88,7 +89,10 @@ fn parts_of_the_window_and_some_datagrams_of_a_full_one_are_acknowledged_at_once
             next: number + 20,
             is_exact: true,
             in_flight: window,
-            round_trips: (Duration::from_millis(10), Duration::from_millis(20)),
+            round_trips: RoundTrips {
+                least: Duration::from_millis(10),
+                recent: Duration::from_millis(20),
+            },
             now: Instant::START,
         });
     }
