@@ -492,6 +492,19 @@ fn what_left_before_something_that_arrived_is_lost_after_a_round_trip_and_a_quar
 }
 
 #[test]
+fn a_reordering_window_that_grew_returns_after_sixteen_recoveries() {
+    // RFC 8985, section 6.2, step 4.
+    for (recoveries, window) in [(0, 20), (15, 20), (16, 10)] {
+        let mut recovery = modelled();
+        recovery.on_duplicate_reported(&(1..1 + MSS), &flow(1));
+        (0..recoveries).for_each(|_| recovery.note_recovered());
+        arrive_over_40_ms(&mut recovery, 49, 9..10);
+        let judged = recovery.judge(after(49), &flow(1), None);
+        assert_eq!(judged.again_at, Some(after(40 + window)), "{recoveries}");
+    }
+}
+
+#[test]
 fn a_repeated_last_segment_keeps_no_later_loss_from_being_detected() {
     // RFC 8985, section 7.3: a tail loss probe repeats the last segment.
     let mut recovery = modelled();
