@@ -594,6 +594,30 @@ fn each_copy_of_a_segment_is_explained_by_a_report_of_its_own() {
     }
 }
 
+#[test]
+fn a_spurious_timeout_ends_no_repair_of_an_earlier_one() {
+    // The first timeout is right, or there is none but the spurious one.
+    for in_repair in [false, true] {
+        let mut sent = flow(1);
+        let mut recovery = Recovery::new(LossRecovery::NewReno, false);
+        if in_repair {
+            recovery.on_timeout(after(100), &sent, None, true);
+            sent = SendSequence { una: 1 + 2 * MSS, nxt: 1 + 4 * MSS, ..sent };
+            recovery.on_progress(2 * MSS, &sent, &ECHO);
+        }
+        recovery.on_timeout(after(300), &sent, None, true);
+        recovery.on_sent(after(300), &(sent.una..sent.una + MSS), &sent, false);
+        let later = SendSequence { una: 1 + 4 * MSS, ..sent };
+        // It answers what left before the last timeout.
+        let echo = Echo { now: after(400), age: Some(200), least: None };
+        recovery.on_progress(later.una - sent.una, &later, &echo);
+        let spurious = recovery.take_spurious(&later);
+        let expected = undo::Spurious { by_timeout: true, snd_nxt: sent.nxt, reductions: 1 };
+        assert_eq!(spurious, Some(expected));
+        assert_eq!(recovery.repairs_timeout(&later), in_repair);
+    }
+}
+
 /// Returns a sender without SACK whose first timeout has repeated the first segment.
 fn timed_out(flow: &SendSequence) -> Recovery {
     let mut recovery = Recovery::new(LossRecovery::NewReno, false);
