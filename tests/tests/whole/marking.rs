@@ -43,7 +43,7 @@ fn mean(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> f64 {
     runs.iter().map(of).sum::<f64>() / runs.len() as f64
 }
 
-/// Runs one configuration, and prints its means as docs/reference/tcp-engine.md has them.
+/// Runs one configuration, and prints its means as docs/measurements/tcp.md has them.
 fn measure_all(tcp: &str, ecn: &str, mark: u32) -> Vec<Measured> {
     let is_full = std::env::var("WINDFALL_TEST_ECN").as_deref() == Ok("full");
     let seeds = if is_full { 1..=10 } else { 1..=1 };

@@ -15,7 +15,6 @@ const TO_BE_WRITTEN: &[&str] = &[
     "docs/guides/video.md",
     "docs/measurements/reproduce.md",
     "docs/reference/run.md",
-    "docs/reference/tcp-engine.md",
 ];
 
 /// A sentence with more words is long.
