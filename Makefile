@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test ci bench mutants packages semver install lighttpd traces tables page pictures simulated-time
+.PHONY: demo test ci bench mutants packages semver install lighttpd traces tables page pictures site simulated-time
 
 # Builds, then moves a file across a bad link, without and with local retransmission.
 demo:
@@ -74,6 +74,13 @@ pictures:
 	@WINDFALL_TEST_BROWSER='$(CURDIR)/target/pictures' cargo test --quiet --package windfall-cli \
 	  --test cli a_page_in_a_browser -- --nocapture
 	@cp target/pictures/report.png docs/pictures/one-page.png
+
+# Builds a site of docs/, with search, as target/site/index.html.
+site:
+	@python3 -c 'import material' 2>/dev/null || \
+	  { echo 'make site needs MkDocs: python3 -m pip install mkdocs-material' >&2; exit 1; }
+	@NO_MKDOCS_2_WARNING=1 python3 -m mkdocs build --quiet --strict --config-file packaging/site/mkdocs.yml
+	@echo target/site/index.html
 
 # Runs the links of examples/simulated-time: their tests, then QUIC over a thousand seeds.
 simulated-time:
