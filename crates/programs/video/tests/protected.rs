@@ -209,6 +209,6 @@ fn a_stream_of_h265_in_parts_is_decoded_by_ffmpeg_whole_and_damaged() {
         sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found / 3.0);
     }
     // Measured: 22.2 and 21.7 dB of 49.5. x265 makes one slice of a picture, so that a bit
-    // error damages the rest of it in parts as well: docs/reference/protected.md says so.
+    // error damages the rest of it in parts as well: docs/measurements/video.md says so.
     assert!(sums.iter().all(|it| (15.0..clean).contains(it)), "{sums:?} of {clean}");
 }
