@@ -1,6 +1,6 @@
 //! The output of `--json`: an object a line, whose `format` names its kind.
 //!
-//! `docs/reference/json.md` lists the members of each kind.
+//! `docs/reference/json.md` lists the formats, the pages in `docs/reference/json` their members.
 //!
 //! The number behind a name grows when a member changes its meaning or goes.
 

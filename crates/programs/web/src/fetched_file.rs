@@ -61,7 +61,7 @@ impl FetchedFile {
         line + "\n"
     }
 
-    /// Returns the file as JSON, in the members of `windfall-get/1` (docs/reference/json.md).
+    /// Returns the file as JSON, in the members of `windfall-get/1` (docs/reference/json/data.md).
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut report = json!({

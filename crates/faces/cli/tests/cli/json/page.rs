@@ -1,10 +1,20 @@
-//! The tables of `docs/reference/json.md`, and what an output must be to be as they say.
+//! The tables of `docs/reference/json.md` and of the pages in `docs/reference/json`, and what an
+//! output must be to be as they say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-const PAGE: &str = include_str!("../../../../../../docs/reference/json.md");
+const PAGE: &str = concat!(
+    include_str!("../../../../../../docs/reference/json.md"),
+    include_str!("../../../../../../docs/reference/json/summary.md"),
+    include_str!("../../../../../../docs/reference/json/tcp.md"),
+    include_str!("../../../../../../docs/reference/json/data.md"),
+    include_str!("../../../../../../docs/reference/json/video.md"),
+    include_str!("../../../../../../docs/reference/json/sweep.md"),
+    include_str!("../../../../../../docs/reference/json/trace.md"),
+    include_str!("../../../../../../docs/reference/json/reproduce.md"),
+);
 
 /// The members of this histogram stand on the page; those of all others are the same.
 const HISTOGRAM: &str = "statistics.frames.loss_bursts";
