@@ -13,17 +13,20 @@ OUTSIDE = "project"
 
 
 def on_config(config):
-    """Makes the menu of the site from the tables in docs/README.md."""
-    menu = [{"Windfall": "README.md"}]
-    pages = []
+    """Makes the menu of the site from the headings and tables in docs/README.md."""
+    menu = [{"Windfall": ["README.md"]}]
     for line in (ROOT / "docs/README.md").read_text().splitlines():
         if line.startswith("## "):
             pages = []
             menu.append({line[3:]: pages})
+        elif line.startswith("### "):
+            pages = []
+            (parts,) = menu[-1].values()
+            parts.append({line[4:]: pages})
         elif line.startswith("| ["):
             links = (match[1] for match in LINK.finditer(line))
-            pages += [path if not path.startswith("../") else outside(path[3:]) for path in links]
-    config.nav = [part for part in menu if all(part.values())]
+            pages += [outside(path[3:]) if path.startswith("../") else path for path in links]
+    config.nav = menu
     return config
 
 
