@@ -1,6 +1,6 @@
 //! One control protocol: the automaton, its counters and timer, and its packets.
 
-use windfall_base::Instant;
+use windfall_base::{Duration, Instant};
 use windfall_wire_link::ppp::{ControlCode, ControlPacket, PppOption, options};
 
 use crate::ppp::automaton::{Action, Event, State, transition};
@@ -45,6 +45,8 @@ pub(crate) struct Layer<N> {
     granted: Option<(u8, Vec<u8>)>,
     /// Until when copies of it may come that were sent before this end was open.
     copies_until: Instant,
+    /// The longest round trip that the last opening allows for.
+    round_trip: Duration,
 }
 
 /// A Configure-Request that was sent.
@@ -75,6 +77,7 @@ impl<N: Negotiation> Layer<N> {
             },
             granted: None,
             copies_until: Instant::START,
+            round_trip: Duration::ZERO,
         }
     }
 
@@ -125,6 +128,8 @@ impl<N: Negotiation> Layer<N> {
         let mut reply = None;
         let event = match ControlCode::of(packet.code) {
             Some(ControlCode::ConfigureRequest) if self.is_late_copy(now, &packet) => {
+                // The answer before was lost or is still on its way: more copies may follow.
+                self.copies_until = self.copies_until.max(now + self.round_trip + config.restart);
                 send(ControlCode::ConfigureAck, packet.identifier, packet.data, effects);
                 return;
             }
@@ -265,8 +270,8 @@ impl<N: Negotiation> Layer<N> {
             Action::Tlu => {
                 self.failures = 0;
                 // The peer repeats its request until the answer has come: a round trip.
-                let round_trip = now.saturating_since(self.request.at);
-                self.copies_until = now + round_trip + config.restart;
+                self.round_trip = now.saturating_since(self.request.at);
+                self.copies_until = now + self.round_trip + config.restart;
                 effects.notices.push(Notice::Up);
             }
             Action::Tld => effects.notices.push(Notice::Down),

@@ -185,6 +185,10 @@ impl PppLink {
             }
             IPV4 if self.ipcp.is_open() => self.deliver(packet),
             IPV6 if self.ipv6cp.is_open() => self.deliver(packet),
+            // The layer of the peer is open, and the one of this end is not yet, or again. A
+            // rejection would end that of the peer (RFC 1661, section 3.5).
+            IPV4 => {}
+            IPV6 if self.config.ipv6 => {}
             // The protocol of a damaged frame may be an invention of the damage.
             protocol if self.lcp.is_open() && !packet.damaged => {
                 self.reject_protocol(protocol, &packet.bytes);

@@ -142,8 +142,14 @@ fn ends_come_up_over_a_line_that_damages_and_drops_bytes() {
     });
 }
 
-/// Opens the far end `later` and carries bytes with this delay each way.
-fn over_a_long_way(one_way: Duration, later: Duration, restart: Duration) -> Pair {
+/// Opens the far end `later` and carries bytes with this delay each way, but for those of which
+/// `is_lost` says so.
+fn over_a_long_way(
+    one_way: Duration,
+    later: Duration,
+    restart: Duration,
+    mut is_lost: impl FnMut() -> bool,
+) -> Pair {
     let configs = configs().map(|config| PppConfig { restart, ..config });
     let mut pair = Pair::new(configs, 1);
     let mut ways = [VecDeque::new(), VecDeque::new()];
@@ -157,8 +163,12 @@ fn over_a_long_way(one_way: Duration, later: Duration, restart: Duration) -> Pai
             pair.ends[1].open(now);
         }
         for (from, way) in ways.iter_mut().enumerate() {
+            // A program sends, whether the peer is open or not.
+            pair.ends[from].send(&packet(20));
             let bytes = pair.ends[from].take_line();
-            way.push_back((now + one_way, bytes));
+            if !bytes.is_empty() && !is_lost() {
+                way.push_back((now + one_way, bytes));
+            }
             while way.front().is_some_and(|(at, _)| *at <= now) {
                 let (_, bytes) = way.pop_front().expect("it is there");
                 pair.ends[1 - from].handle_line(now, &bytes);
@@ -177,16 +187,31 @@ fn over_a_long_way(one_way: Duration, later: Duration, restart: Duration) -> Pai
 fn ends_come_up_once_over_a_round_trip_that_is_longer_than_the_timer() {
     for (seconds, later) in [(1, 0), (4, 0), (4, 1), (4, 5), (4, 9), (6, 2)] {
         let [one_way, later] = [seconds, later].map(Duration::from_secs);
-        let mut pair = over_a_long_way(one_way, later, PppConfig::default().restart);
+        let mut pair = over_a_long_way(one_way, later, PppConfig::default().restart, || false);
         assert!(pair.is_open(), "{seconds} s, {later}: {:?}", pair.events);
         for events in &pair.events {
             assert!(!events.contains(&PppEvent::Down), "{seconds} s, {later}: {events:?}");
         }
     }
     // With a timer of its own it waits longer still.
-    let mut pair =
-        over_a_long_way(Duration::from_secs(15), Duration::from_secs(40), Duration::from_secs(20));
+    let mut pair = over_a_long_way(
+        Duration::from_secs(15),
+        Duration::from_secs(40),
+        Duration::from_secs(20),
+        || false,
+    );
     assert!(pair.is_open(), "{:?}", pair.events);
+}
+
+#[test]
+fn ends_come_up_and_stay_up_over_a_long_way_that_loses_frames() {
+    seed::each(40, |Seed(seed)| {
+        let mut stream = Stream::new(Seed(seed), "line");
+        let one_way = Duration::from_secs(4);
+        let restart = PppConfig::default().restart;
+        let mut pair = over_a_long_way(one_way, Duration::ZERO, restart, || stream.unit() < 0.2);
+        assert!(pair.is_open(), "{:?}", pair.events);
+    });
 }
 
 #[test]

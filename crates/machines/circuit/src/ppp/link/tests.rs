@@ -102,12 +102,15 @@ fn a_protocol_that_is_not_known_is_rejected_once_the_link_is_open() {
         (data.len(), &data[..2], &data[6..9]),
         (2 + REJECTED, &[0x80, 0xfd][..], &[5; 3][..])
     );
-    // Nor are packets of the network before their protocol is open.
-    let mut packet = vec![0x45; 30];
-    end.hear_packet(IPV4, &packet);
-    let [(LCP, 8, _, data)] = &end.said()[..] else { panic!("no reject") };
-    packet.splice(..0, [0, 0x21]);
-    assert_eq!((data, end.link.poll_packet()), (&packet, None));
+    // Packets of the network before their protocol is open are not rejected (section 3.5).
+    for protocol in [IPV4, IPV6] {
+        end.hear_packet(protocol, &[0x45; 40]);
+        assert_eq!((end.said(), end.link.poll_packet()), (Vec::new(), None));
+    }
+    let (mut without, _) = End::opened(PppConfig { ipv6: false, ..PppConfig::default() }, &[]);
+    without.hear_packet(IPV6, &[0x60; 40]);
+    let [(LCP, 8, _, data)] = &without.said()[..] else { panic!("no reject") };
+    assert_eq!(data[..3], [0, 0x57, 0x60]);
 }
 
 #[test]
