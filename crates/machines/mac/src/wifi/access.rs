@@ -36,8 +36,10 @@ pub(super) struct Access {
     idle_since: Instant,
     /// The NAV: virtual carrier sense reports the medium busy until then.
     reserved: Instant,
-    /// The last reception failed, so the station waits EIFS instead of DIFS.
+    /// The last reception failed, so EIFS begins when the medium falls idle.
     failed: bool,
+    /// The end of the last EIFS.
+    eifs_end: Instant,
     /// Backoff slots begin at this time at the earliest.
     not_before: Instant,
     /// The remaining backoff slots; `None` if the backoff has ended.
@@ -64,6 +66,7 @@ impl Access {
             idle_since: Instant::START,
             reserved: Instant::START,
             failed: false,
+            eifs_end: Instant::START,
             not_before: Instant::START,
             backoff: None,
             committed: None,
@@ -82,16 +85,14 @@ impl Access {
         Probability::new(f64::from(self.taken) / slots).unwrap_or(Probability::ZERO)
     }
 
-    /// Returns when the backoff slots of this idle period begin: after DIFS or EIFS, and after the
-    /// NAV.
+    /// Returns when the backoff slots of this idle period begin: after DIFS, EIFS and the NAV.
     fn slots_from(&self) -> Instant {
-        let gap = if self.failed { self.eifs } else { self.difs };
         let reserved = if self.reserved > self.idle_since {
             self.reserved + self.difs
         } else {
             Instant::START
         };
-        (self.idle_since + gap).max(reserved).max(self.not_before)
+        (self.idle_since + self.difs).max(self.eifs_end).max(reserved).max(self.not_before)
     }
 
     /// Returns when a contending station may transmit; `None` while the medium is busy.
@@ -138,13 +139,23 @@ impl Access {
             self.busy = false;
             self.deaf = self.asleep;
             self.idle_since = self.idle_since.max(now);
+            if self.failed {
+                self.failed = false;
+                self.eifs_end = self.idle_since + self.eifs;
+            }
         }
     }
 
-    /// Records whether the last reception was a readable frame, which decides between DIFS and
-    /// EIFS.
+    /// Records whether a reception was an error-free frame.
+    ///
+    /// After an erroneous frame, EIFS begins when the medium falls idle. It leaves time for the
+    /// acknowledgement of that frame, so a later carrier does not prolong it. An error-free frame
+    /// ends it (802.11-2020, 10.3.2.3.7).
     pub(super) fn reception(&mut self, good: bool) {
         self.failed = !good;
+        if good {
+            self.eifs_end = Instant::START;
+        }
     }
 
     /// Updates the NAV from the Duration field, in microseconds, of a frame for another station
@@ -230,11 +241,12 @@ impl Access {
         self.deaf = self.busy;
     }
 
-    /// Begins an idle period: the station's own frame has ended.
+    /// Begins an idle period: the station's own frame has ended. DIFS follows it.
     pub(super) fn end(&mut self, now: Instant) {
         self.transmitting = false;
         self.idle_since = self.idle_since.max(now);
         self.failed = false;
+        self.eifs_end = Instant::START;
     }
 
     /// Starts a new backoff of `slots` slots, which begins at `now` at the earliest.

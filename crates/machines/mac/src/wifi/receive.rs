@@ -117,8 +117,8 @@ impl Dcf {
     /// Handles a reception that ended without a frame.
     pub(super) fn handle_failed_reception(&mut self, now: Instant, failure: Failure) {
         self.radio.reception(now, State::Overhear);
-        if failure == Failure::Header {
-            self.access.reception(self.config.eifs != EifsPolicy::Always);
+        if failure == Failure::Header && self.config.eifs == EifsPolicy::Always {
+            self.access.reception(false);
         }
         self.end_of_reception(now);
     }

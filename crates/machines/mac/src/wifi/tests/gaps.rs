@@ -45,6 +45,48 @@ fn the_extended_gap_follows_what_it_is_configured_to_follow() {
     }
 }
 
+/// Returns how many microseconds an erroneous frame delays the next attempt, compared to an intact
+/// one. The medium falls idle after the frame at 1100 µs. A second carrier lasts from 1110 µs to
+/// `end`, and ends with `last`.
+fn delay_by_error(end: u64, last: Option<&Input>) -> u64 {
+    let [after_good, after_bad] = [true, false].map(|good| {
+        let heard = Overheard { head: [0xd4, 0, 0, 0], good };
+        let mut inputs = vec![
+            (1_000, AIR, Input::CarrierBusy),
+            (1_050, DEVICE, Input::Frame(kilobyte(0), RxVector::wired(micros(1_050)))),
+            (1_090, AIR, Input::Overheard(heard)),
+            (1_100, AIR, Input::CarrierIdle),
+            (1_110, AIR, Input::CarrierBusy),
+        ];
+        inputs.extend(last.map(|input| (end, AIR, input.clone())));
+        inputs.push((end, AIR, Input::CarrierIdle));
+        begins(inputs)
+    });
+    after_bad - after_good
+}
+
+#[test]
+fn a_carrier_without_a_frame_does_not_prolong_the_extended_gap() {
+    let timing = Config::new(address(0), Phy::G).timing;
+    let gap_end = 1_100 + timing.eifs().as_micros();
+    let difs = timing.difs().as_micros();
+    assert_eq!(delay_by_error(1_200, None), gap_end - (1_200 + difs));
+    assert_eq!(delay_by_error(gap_end - difs, None), 0);
+    assert_eq!(delay_by_error(5_000, None), 0);
+}
+
+#[test]
+fn only_an_error_free_frame_ends_the_extended_gap() {
+    let intact = Input::Overheard(Overheard { head: [0xd4, 0, 0, 0], good: true });
+    let carrier_only = delay_by_error(1_200, None);
+    assert!(carrier_only > 0);
+    for failure in [Failure::Header, Failure::Noise] {
+        let failed = Input::ReceptionFailed(failure);
+        assert_eq!(delay_by_error(1_200, Some(&failed)), carrier_only, "{failure:?}");
+    }
+    assert_eq!(delay_by_error(1_200, Some(&intact)), 0);
+}
+
 /// When a station begins its second frame for all after `heard` has ended at 4 ms; what was heard
 /// began `heard_from` µs after the station's own first frame had begun, which ends after 3 ms.
 fn second_begins(heard_from: u64, heard: Input) -> u64 {
