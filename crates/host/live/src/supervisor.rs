@@ -116,7 +116,7 @@ struct Supervisor<'a> {
     control: &'a Control,
     stations: Vec<Station>,
     signals: SignalFd,
-    /// Signals of a terminal to the whole group, this process included.
+    /// Signals that ask the whole process group to end, this process included.
     interrupts: SignalFd,
     command: Option<Pid>,
     /// The programs beside the command, with their stations and what their users wrote.
@@ -169,7 +169,7 @@ impl<'a> Supervisor<'a> {
         send(Message::Namespaces(namespaces))?;
         send(Message::Ready(kind))?;
         let signals = take_over(&[Signal::SIGCHLD])?;
-        let interrupts = take_over(&[Signal::SIGINT, Signal::SIGQUIT])?;
+        let interrupts = take_over(&[Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM])?;
         Ok(Self {
             control,
             stations,
@@ -209,10 +209,8 @@ impl<'a> Supervisor<'a> {
                 program::start(program, namespace, identity, work.own_user, Stdio::inherit())?;
             self.lines.extend(lines);
             // What was sent before the command was there has reached only the others of the group.
-            while let Ok(Some(signal)) = self.interrupts.read_signal() {
-                if let Ok(signal) = Signal::try_from(signal.ssi_signo as i32) {
-                    let _ = kill(command, signal);
-                }
+            while let Some(signal) = self.take_interrupt() {
+                let _ = kill(command, signal);
                 self.excuse_failures();
             }
             self.command = Some(command);
@@ -286,9 +284,9 @@ impl<'a> Supervisor<'a> {
     fn pause(&mut self) -> Result<Option<u8>> {
         self.wait(PollTimeout::from(5_u8))?;
         self.reap()?;
-        if let Ok(Some(signal)) = self.interrupts.read_signal() {
+        if let Some(signal) = self.take_interrupt() {
             self.excuse_failures();
-            return Ok(Some(128 + signal.ssi_signo as u8));
+            return Ok(Some(128 + signal as u8));
         }
         match self.heard()? {
             None => Ok(None),
@@ -342,10 +340,23 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Checks whether a terminal has interrupted the programs, whose exit statuses are then no
-    /// failures.
+    /// Returns an interrupt that has come since the last call: from a terminal, or from a process
+    /// outside the run, such as `timeout`.
+    ///
+    /// A program of the run may end its own process group, which is that of the run as well.
+    fn take_interrupt(&self) -> Option<Signal> {
+        while let Ok(Some(signal)) = self.interrupts.read_signal() {
+            // A sender outside this process namespace has no number in it.
+            if signal.ssi_pid == 0 {
+                return Signal::try_from(signal.ssi_signo as i32).ok();
+            }
+        }
+        None
+    }
+
+    /// Checks whether the programs have been interrupted; their exit statuses are then no failures.
     fn check_interrupts(&mut self) {
-        if matches!(self.interrupts.read_signal(), Ok(Some(_))) {
+        if self.take_interrupt().is_some() {
             self.excuse_failures();
         }
     }

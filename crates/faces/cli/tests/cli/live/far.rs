@@ -1,6 +1,8 @@
 //! Programs at the far end: when the command may start, where they write, and how they fail.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Instant;
 
@@ -115,6 +117,68 @@ fn a_program_that_was_told_to_end_has_not_failed() {
     let output = beside("-q", "exec sleep 30", "true");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(said(&output), "");
+}
+
+/// A line of the shell that writes its process into a file and lasts; it ends with 7 by SIGTERM.
+fn lasting_far(process: &Path) -> String {
+    let lasts = "while :; do sleep 0.1; done";
+    format!("trap 'exit 7' TERM; echo $$ >{}; {lasts}", process.display())
+}
+
+/// A line of the shell that waits until the run has buried the process in this file.
+fn buried(process: &Path) -> String {
+    format!("while kill -0 $(cat {}) 2>/dev/null; do sleep 0.02; done", process.display())
+}
+
+/// `timeout` ends a run so: its signal goes to each process of the group.
+#[test]
+fn what_ends_the_process_group_is_no_failure_of_the_far_end() {
+    require!();
+    let folder = Folder::new("far-group");
+    let process = folder.path().join("process");
+    let far = lasting_far(&process);
+    let near = format!(
+        "trap '{}; exit 5' TERM; {}; echo begun; while :; do sleep 0.1; done",
+        buried(&process),
+        until(&format!("-s {}", process.display()))
+    );
+    for (far, near, code) in [
+        (far.as_str(), near.as_str(), 5),
+        ("exec sleep 100", "echo begun; exec sleep 100", 128 + 15),
+    ] {
+        let mut run = windfall("run -q --far")
+            .args([far, "--", "sh", "-c", near])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let (line, _output) = first_line(run.stdout.take());
+        assert_eq!(line, "begun\n");
+        let group = rustix::process::Pid::from_child(&run);
+        rustix::process::kill_process_group(group, rustix::process::Signal::TERM)
+            .expect("it lives");
+        let output = run.wait_with_output().expect("it ends");
+        assert_eq!((output.status.code(), said(&output).as_str()), (Some(code), ""));
+    }
+}
+
+#[test]
+fn a_program_that_ends_its_own_process_group_is_no_interrupt() {
+    require!();
+    let folder = Folder::new("far-own-group");
+    let process = folder.path().join("process");
+    let far = lasting_far(&process);
+    let near = format!(
+        "trap '' TERM; {}; kill 0; {}",
+        until(&format!("-s {}", process.display())),
+        buried(&process)
+    );
+    let mut run = windfall("run -q --far");
+    let run = run.args([&far, "--", "sh", "-c", &near]).process_group(0);
+    let output = run.output().expect("it runs");
+    let failure = format!("windfall: failed at far: \"{far}\" ended with 7\n");
+    assert_eq!((output.status.code(), said(&output)), (Some(7), failure));
 }
 
 #[test]
