@@ -542,7 +542,7 @@ impl Engine {
         if splice.sent >= splice.received {
             times.last = self.now();
         }
-        record.measure(splice.sent, acknowledged, splice.received, times.span());
+        record.measure(splice.sent.min(acknowledged), splice.received, times.span());
         if is_in_order {
             self.command(SocketCommand::Close { socket });
         } else {

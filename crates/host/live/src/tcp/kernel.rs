@@ -76,7 +76,7 @@ fn work(stream: &TcpStream, job: Job) -> Result<ConnectionRecord> {
     if sent >= received {
         last = clock.now();
     }
-    record.measure(sent, sent, received, last.saturating_since(began));
+    record.measure(sent, received, last.saturating_since(began));
     record.error = error.map(|error| error.to_string());
     record.first_wrong_byte = sink.wrong();
     if let Some(info) = info {

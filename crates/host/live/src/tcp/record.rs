@@ -13,7 +13,7 @@ pub struct ConnectionRecord {
     pub local: Option<SocketAddr>,
     /// The address of the peer.
     pub remote: Option<SocketAddr>,
-    /// Bytes from this end to the other.
+    /// Bytes from this end that the peer has acknowledged.
     pub sent: u64,
     /// Bytes from the peer to this end.
     pub received: u64,
@@ -43,13 +43,13 @@ pub struct ConnectionRecord {
 }
 
 impl ConnectionRecord {
-    /// Takes the bytes and the time, and what follows from them. Of what was sent, the peer has
-    /// `acknowledged` so much.
-    pub(super) fn measure(&mut self, sent: u64, acknowledged: u64, received: u64, span: Duration) {
+    /// Takes the bytes and the time, and what follows from them. The peer has acknowledged what
+    /// counts as `sent`; the rest may be lost.
+    pub(super) fn measure(&mut self, sent: u64, received: u64, span: Duration) {
         self.sent = sent;
         self.received = received;
         self.seconds = span.as_nanos() as f64 / 1e9;
-        let most = sent.min(acknowledged).max(received) as f64 * 8.0;
+        let most = sent.max(received) as f64 * 8.0;
         self.goodput_bps = if self.seconds > 0.0 { most / self.seconds } else { 0.0 };
     }
 

@@ -201,6 +201,7 @@ fn what_a_far_end_that_closed_did_not_take_is_lost_to_the_byte() {
         rest.split(|it: char| !it.is_ascii_digit()).next().expect("a word").parse().expect("digits")
     };
     assert_eq!(number("took ") + number("\"lost\":"), 2_000_000, "{errors}");
+    assert_eq!(number("\"sent\":") + number("\"lost\":"), 2_000_000, "{errors}");
 }
 
 /// A forward of the engine at the far end to a server there, for a client at the near end.
