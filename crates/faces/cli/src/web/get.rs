@@ -11,6 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tokio::task::JoinSet;
+use windfall_system::standard_output_was_closed;
 use windfall_web::{
     AUTHORIZATION, FetchedFile, Fetcher, FetcherSettings, HeaderMap, HeaderName, HeaderValue,
     Repair, SapDirection, TypeList, Uri,
@@ -121,6 +122,9 @@ pub(crate) fn run(args: &Args) -> Result {
     if is_stdout && (args.json || args.metadata) {
         let message = "the standard output holds the file: --json and --metadata need another -o";
         return Err(CliError::usage(message));
+    }
+    if is_stdout && standard_output_was_closed() {
+        return Err(CliError::new("cannot write the standard output: it is closed"));
     }
     if is_stdout && (args.continues || args.retries > 0) {
         let message = "-o -: what was written cannot be taken back: leave out -C and --retries";

@@ -283,6 +283,18 @@ fn a_short_file_that_the_standard_output_does_not_take_is_an_error() {
 }
 
 #[test]
+fn a_standard_output_that_is_closed_is_an_error() {
+    let folder = Folder::new("get-closed");
+    std::fs::write(folder.path().join("a"), "a file").expect("a file");
+    let (_server, root) = started(&folder, &["serve", "."]);
+    let get = format!("exec {WINDFALL} get -o - {root}/a >&-");
+    let output = Command::new("sh").args(["-c", &get]).output().expect("it ends");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write the standard output: it is closed"), "{message}");
+}
+
+#[test]
 fn a_proxy_that_is_open_to_others_says_so() {
     for (on, warns) in [("0.0.0.0", true), ("127.0.0.1", false)] {
         let mut child = Command::new(WINDFALL)
