@@ -1,5 +1,6 @@
 //! Our side of the stations' devices.
 
+pub(crate) mod mtu;
 pub(crate) mod packet;
 pub(crate) mod tun;
 

@@ -44,6 +44,11 @@ impl Hints {
         Self { socket, listeners: Vec::new() }
     }
 
+    /// Returns a copy of the socket, which is one of the station's network namespace.
+    pub(crate) fn socket(&self) -> io::Result<OwnedFd> {
+        self.socket.try_clone()
+    }
+
     /// Says that `packet`, whose frame failed its check, comes next.
     pub(crate) fn tell(&mut self, packet: &Payload) {
         self.admit();

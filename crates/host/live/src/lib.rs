@@ -59,6 +59,7 @@ pub use attach::Attachment;
 pub use clock::SystemClock;
 pub use control_socket::ControlSocket;
 pub use device::StationDevice;
+pub use device::mtu::MtuSetter;
 pub use driver::{Clock, Device, EventLoop, Lateness};
 pub use error::{ErrorContext, LiveError, Result};
 pub use lifetime::{end_with_this_process, notice_children};

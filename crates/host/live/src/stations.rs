@@ -1,10 +1,11 @@
 //! The stations as the run sees them: devices to carry packets, and a supervisor to talk to.
 
 use std::ffi::OsString;
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::sched::CloneFlags;
 use nix::sys::signal::{Signal, kill};
@@ -15,6 +16,7 @@ use windfall_ip::RouteMetric;
 use crate::congestion;
 use crate::control::{Control, Message};
 use crate::device::StationDevice;
+use crate::device::mtu::MtuSetter;
 use crate::error::{ErrorContext, LiveError, Result};
 use crate::hints::Hints;
 use crate::keeper::Keeper;
@@ -140,6 +142,27 @@ impl Stations {
     #[must_use]
     pub fn kind(&self) -> DeviceKind {
         self.kind
+    }
+
+    /// Returns what sets the MTU of the device at a port of the network; the devices must not have
+    /// been taken out yet.
+    ///
+    /// # Errors
+    /// If there is no such device, or the system has no descriptors left.
+    pub fn mtu_setter(&self, port: usize) -> Result<MtuSetter> {
+        let doing = || "prepare to set the MTU of a device".into();
+        let device = self.devices.get(port).zip(self.names.get(port));
+        let Some(((_, ours), (station, _, name))) = device else {
+            return Err(io::Error::from(io::ErrorKind::NotFound)).context(doing);
+        };
+        let hints = self.hints[*station].lock().unwrap_or_else(PoisonError::into_inner);
+        let setter = MtuSetter::new(hints.socket().context(doing)?, name);
+        match self.kind {
+            DeviceKind::Tun => Ok(setter),
+            DeviceKind::Packet => {
+                ours.try_clone().and_then(|it| setter.with_packet_socket(it)).context(doing)
+            }
+        }
     }
 
     /// Takes out the devices, in the order of the network's ports.

@@ -4,6 +4,7 @@ mod negotiate;
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use windfall_live::line::{LineAddress, LineNotice, LinePump, LineRecord, OpenLin
 use windfall_live::session::{self, Observer, Signals, TimedLine};
 use windfall_live::setup::open_here;
 use windfall_live::{
-    Clock as _, DevicePlan, ErrorContext as _, LiveError, LivePlan, LiveStationPlan, Program,
-    ProgramOutput, Result, RoutePlan, Stations, SystemClock, neighbour_variables,
+    Clock as _, DevicePlan, ErrorContext as _, LiveError, LivePlan, LiveStationPlan, MtuSetter,
+    Program, ProgramOutput, Result, RoutePlan, Stations, SystemClock, neighbour_variables,
 };
 
 use crate::modem::ModemCall;
@@ -102,6 +103,8 @@ pub enum LineReport {
     Event(SerialEvent),
     /// The line goes or comes.
     Notice(LineNotice),
+    /// The device does not get the MTU that the peer asks for now.
+    MtuKept(io::Error),
 }
 
 impl fmt::Display for LineReport {
@@ -118,6 +121,7 @@ impl fmt::Display for LineReport {
             Self::Notice(LineNotice::Unrecorded(error)) => {
                 write!(f, "the bytes of the line are recorded no longer: {error}")
             }
+            Self::MtuKept(error) => write!(f, "the device keeps its MTU: {error}"),
             Self::Event(SerialEvent::Ppp(event)) => match event {
                 PppEvent::Up => write!(f, "PPP: the peer answers"),
                 PppEvent::Ipv4Up { local, .. } => write!(f, "PPP: IPv4 is up as {local}"),
@@ -184,7 +188,8 @@ pub fn run(
     let Some((local, peer)) = addresses else { return Ok(None) };
     let mut last = clock.another().context(|| "make a clock".into())?;
     let told = Arc::clone(&tell);
-    let mut reports = Reports { tell: &*tell, local: (local, false) };
+    let mut reports =
+        Reports { tell: &*tell, local: (local, false), own_mtu: plan.mtu, mtu_setter: None };
     let notice = move |notice| told(&LineReport::Notice(notice));
     let start = || LinePump::start(line, plan.address.clone(), plan.record.clone(), notice);
     let up = LineReport::Up { device: plan.device.clone(), local, peer };
@@ -192,6 +197,8 @@ pub fn run(
     let (device, routes) = device(plan, mtu, local, peer, !command.is_empty());
     let (mut outcome, mut end, pump, lost) = if command.is_empty() {
         let device = open_here(&device, &routes)?;
+        let setter = MtuSetter::here(&plan.device).context(|| "make a socket".into())?;
+        reports.mtu_setter = Some(setter);
         let (pump, line) = start().context(doing)?;
         let lost = line.lost();
         tell(&up);
@@ -200,6 +207,7 @@ pub fn run(
         (outcome(0, duration), end, pump, lost)
     } else {
         let stations = stations(device, routes, command, peer)?;
+        reports.mtu_setter = Some(stations.mtu_setter(0)?);
         // A second thread may begin only when the stations stand.
         let (pump, line) = start().context(doing)?;
         let lost = line.lost();
@@ -379,6 +387,20 @@ struct Reports<'a, F> {
     tell: &'a F,
     /// The address of this end, and whether the peer has changed it.
     local: (Ipv4Addr, bool),
+    /// The longest packet of this end, in bytes.
+    own_mtu: u16,
+    /// Sets the MTU of the device, once it is there.
+    mtu_setter: Option<MtuSetter>,
+}
+
+impl<F: Fn(&LineReport)> Reports<'_, F> {
+    /// Gives the device the MTU that the peer takes since the last negotiation.
+    fn follow_mru(&self, peer_mru: Option<u16>) {
+        let Some(setter) = &self.mtu_setter else { return };
+        if let Err(error) = setter.set(mtu(self.own_mtu, peer_mru)) {
+            (self.tell)(&LineReport::MtuKept(error));
+        }
+    }
 }
 
 impl<F: Fn(&LineReport)> Observer<SerialEnd> for Reports<'_, F> {
@@ -386,6 +408,7 @@ impl<F: Fn(&LineReport)> Observer<SerialEnd> for Reports<'_, F> {
         while let Some(event) = end.poll_event() {
             if let SerialEvent::Ppp(PppEvent::Ipv4Up { local, .. }) = event {
                 self.local.1 |= local != self.local.0;
+                self.follow_mru(end.peer_mru());
             }
             (self.tell)(&LineReport::Event(event));
         }

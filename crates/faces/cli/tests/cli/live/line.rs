@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use windfall_base::{Seed, Stream};
 
-use crate::live::{Folder, LONG, require, windfall};
+use crate::live::{Folder, LONG, require, until, windfall};
 
 /// A pseudo-terminal: our side, and the name of the other, which stays open and raw.
 struct Terminal {
@@ -276,20 +277,46 @@ fn the_kernels_pppd_and_windfall_exchange_pings_over_a_noisy_line() {
     assert!(answers(&log) >= 1, "{log}");
 }
 
+/// The name of a serial device, behind which there may be one line after another.
+struct SerialDevice {
+    folder: Folder,
+    place: PathBuf,
+}
+
+impl SerialDevice {
+    fn new() -> Self {
+        let folder = Folder::new("line");
+        let place = folder.path().join("tty");
+        Self { folder, place }
+    }
+
+    /// The line, as `--over` names it.
+    fn address(&self) -> String {
+        format!("serial:{}", self.place.display())
+    }
+
+    fn attach(&self, line: &Line) {
+        let _ = std::fs::remove_file(&self.place);
+        std::os::unix::fs::symlink(&line.names[0], &self.place).expect("a link");
+    }
+}
+
+/// Waits until a program has made this file.
+fn await_file(file: &Path) {
+    let began = std::time::Instant::now();
+    while !file.exists() && began.elapsed() < LONG {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn a_device_that_comes_back_is_opened_again() {
     require!("ping");
-    let folder = Folder::new("line");
-    let place = folder.path().join("tty");
-    let name = place.display().to_string();
-    let attach = |line: &Line| {
-        let _ = std::fs::remove_file(&place);
-        std::os::unix::fs::symlink(&line.names[0], &place).expect("a link");
-    };
+    let device = SerialDevice::new();
     let first = Line::new(0.0);
-    attach(&first);
+    device.attach(&first);
     let far = far_end(&first, "");
-    let marker = folder.path().join("again");
+    let marker = device.folder.path().join("again");
     let command = format!(
         "ping -n -c 1 -W 30 10.77.0.2 && touch {0} || exit 1; for i in $(seq 200); do \
          if test -e {0}; then sleep 0.2; else ping -n -c 1 -W 1 10.77.0.2 && exit 0; fi; done; \
@@ -297,26 +324,54 @@ fn a_device_that_comes_back_is_opened_again() {
         marker.display()
     );
     let near = windfall("link --wait 60s --over")
-        .arg(format!("serial:{name}"))
+        .arg(device.address())
         .args(["--", "sh", "-c", &command])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let began = std::time::Instant::now();
-    while !marker.exists() && began.elapsed() < LONG {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    await_file(&marker);
     drop(far);
     drop(first);
     let second = Line::new(0.0);
-    attach(&second);
+    device.attach(&second);
     let _far = far_end(&second, "");
     let _ = std::fs::remove_file(&marker);
     let output = near.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert!(errors.contains("the line is gone") && errors.contains("the line is back"), "{errors}");
+}
+
+/// A line of the shell that fails if the device does not get this MTU.
+fn await_mtu(mtu: u16) -> String {
+    let condition = format!("\"$(ip -o link show wf0 | grep 'mtu {mtu} ')\"");
+    format!("{}; test {condition} || exit 1", until(&condition))
+}
+
+#[test]
+fn a_device_takes_the_mtu_of_each_negotiation() {
+    require!("ip");
+    let device = SerialDevice::new();
+    let first = Line::new(0.0);
+    device.attach(&first);
+    let far = far_end(&first, "--mtu 600");
+    let marker = device.folder.path().join("first");
+    let command = format!("{}; touch {}; {}", await_mtu(600), marker.display(), await_mtu(900));
+    let near = windfall("link --wait 60s --over")
+        .arg(device.address())
+        .args(["--", "sh", "-c", &command])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    await_file(&marker);
+    drop(far);
+    drop(first);
+    let second = Line::new(0.0);
+    device.attach(&second);
+    let _far = far_end(&second, "--mtu 900");
+    let output = near.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
