@@ -95,7 +95,13 @@ fn read_text(path: &Path, what: &str, part: usize, budget: &mut MemoryBudget) ->
         open(path).and_then(|file| budget.read(file, part))
     };
     let text = String::from_utf8(bytes.map_err(|error| cannot_read(path, &error))?);
-    text.map_err(|_| CliError::usage(format!("{} is no {what}: not text", path.display())))
+    let mut text =
+        text.map_err(|_| CliError::usage(format!("{} is no {what}: not text", path.display())))?;
+    // Some editors begin a text with a mark of its byte order.
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
 }
 
 /// Returns the error of a file that cannot be read.

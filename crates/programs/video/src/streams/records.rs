@@ -25,6 +25,8 @@ const PLAN_PART: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The time between two checks for a signal while a receiver waits.
 const POLL: Duration = Duration::from_millis(50);
+/// The time for which a receiver repeats its end until the sender acknowledges it.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// The sender of a plan and its records.
 pub enum RecordSender {
@@ -247,6 +249,8 @@ impl RecordReceiver {
         if let Self::Sap { socket, .. } = self
             && interrupt::noted().is_none()
         {
+            // The sender fails if the end is lost, and nothing repeats it.
+            socket.set_timeout(Some(CLOSING));
             let _ = socket.close();
         }
     }
