@@ -143,6 +143,11 @@ fn of_sap(option: &str) -> Result<()> {
 }
 
 impl SapTransport {
+    /// Returns whether SAP is as in the paper.
+    pub(crate) fn is_of_the_paper(&self) -> bool {
+        matches!(self.profile, Some(ProfileName::Paper))
+    }
+
     /// Returns the options of sockets, with the key of the user if there is one.
     pub(crate) fn options(&self) -> Result<SapOptions> {
         crate::input::limit_messages()?;

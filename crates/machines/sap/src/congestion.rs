@@ -88,6 +88,9 @@ pub(crate) struct Congestion {
     reduction: Option<Reduction>,
     /// The window before the reductions that the link may be to blame for, in bytes.
     doubtful: u64,
+    /// The window before the reductions at a queue that was filled in part, in bytes: they were
+    /// without need if datagrams turn out to be lost regardless of the queue.
+    unexplained: u64,
     /// The approximate datagrams since one that was sent exact as a sample.
     unsampled: u32,
 }
@@ -118,6 +121,7 @@ impl Congestion {
             link: LinkLosses::default(),
             reduction: None,
             doubtful: 0,
+            unexplained: 0,
             unsampled: 0,
         }
     }
@@ -193,16 +197,25 @@ impl Congestion {
         let is_lone = self.is_starting() && !is_run && !self.loses_much();
         if self.is_noise(lost) || is_lone {
             self.end_slow_start(lost.now);
+            if self.link.is_blind() {
+                let window = core::mem::take(&mut self.unexplained);
+                self.restore(lost.now, window);
+            }
             return;
         }
         if lost.is_exact {
             self.doubtful = 0;
         } else if self.link.is_noisy() {
-            self.restore(lost.now);
+            let window = core::mem::take(&mut self.doubtful);
+            self.restore(lost.now, window);
             return;
         } else if !self.is_starting() {
             self.doubtful = self.doubtful.max(self.controller.window());
         }
+        self.unexplained = match filling {
+            Filling::Full => 0,
+            Filling::Empty | Filling::Part => self.unexplained.max(self.controller.window()),
+        };
         self.recovery = Some(lost.next);
         self.keep(BTreeSet::from([lost.number]));
         let kept = GENTLE + (CROWDED - GENTLE) * self.crowding();
@@ -216,9 +229,9 @@ impl Congestion {
         self.controller.on_loss(&Loss { now, in_flight, in_network: in_flight, offered });
     }
 
-    /// Takes back the reductions for losses of which the link turns out to be to blame.
-    fn restore(&mut self, now: Instant) {
-        let window = core::mem::take(&mut self.doubtful);
+    /// Takes back the reductions of a larger window for losses of which the link turns out to be to
+    /// blame.
+    fn restore(&mut self, now: Instant, window: u64) {
         if window > self.controller.window() {
             let datagrams = window / self.size as u64;
             self.controller = self.algorithm.start(self.size as u64, datagrams, true);

@@ -57,9 +57,12 @@ pub(crate) struct Args {
     /// files come at once; 0: any
     #[arg(long, default_value_t = 0, value_parser = whole(0..=u16::MAX), hide_short_help = true)]
     sap_port: u16,
-    /// Open the SAP connection to the server, one for all files, since it cannot call this end
+    /// Open the SAP connection to the server, one for all files [default for several files]
     #[arg(long, conflicts_with = "sap_port")]
     client_opens: bool,
+    /// Let the server open a SAP connection for each file [default for one file]
+    #[arg(long, conflicts_with = "client_opens", hide_short_help = true)]
+    server_opens: bool,
     /// Damage to repair: ask for it again, precisely [default: intolerable]
     #[arg(long, value_enum)]
     repair: Option<RepairName>,
@@ -130,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result {
         let message = "-o -: what was written cannot be taken back: leave out -C and --retries";
         return Err(CliError::usage(message));
     }
-    let settings = args.settings()?;
+    let settings = args.settings(urls.len())?;
     let headers = args.request_headers()?;
     let bar = if args.quiet { indicatif::ProgressBar::hidden() } else { progress::spinner()? };
     block_on(async {
@@ -172,6 +175,7 @@ impl Args {
         let useless = [
             ("--sap-port", self.sap_port > 0),
             ("--client-opens", self.client_opens),
+            ("--server-opens", self.server_opens),
             ("--repair", is_repaired),
         ];
         let useless = useless.into_iter().find(|(_, is_given)| *is_given && self.is_over_tcp());
@@ -299,8 +303,11 @@ impl Args {
         }
     }
 
-    fn settings(&self) -> Result<FetcherSettings> {
-        let way = match (self.is_over_tcp(), self.client_opens) {
+    fn settings(&self, files: usize) -> Result<FetcherSettings> {
+        // One connection spares several files a handshake and a slow start each.
+        let is_called = self.server_opens || self.sap_port > 0 || self.sap.is_of_the_paper();
+        let opens = self.client_opens || files > 1 && !is_called;
+        let way = match (self.is_over_tcp(), opens) {
             (true, _) => SapDirection::Tcp,
             (false, true) => SapDirection::ClientOpens,
             (false, false) => SapDirection::ServerCalls(self.sap_port),

@@ -223,8 +223,25 @@ fn a_queue_filled_in_part_explains_losses_unless_as_many_are_lost_without_one() 
     congestion.on_loss(&lost(300, LEAST_ROUND));
     congestion.link.count_at(Filling::Part, 100.0, 0.0);
     congestion.on_loss(&lost(400, part));
-    assert_eq!(congestion.window(), 70 * SIZE);
+    assert_eq!(congestion.window(), 100 * SIZE, "the reduction was without need");
     congestion.on_loss(&lost(500, 4 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 70 * SIZE);
+    congestion.on_loss(&lost(600, part));
+    assert_eq!(congestion.window(), 70 * SIZE, "that one was due to the queue");
+}
+
+#[test]
+fn a_full_queue_explains_what_was_lost_at_a_shorter_one_before() {
+    let mut congestion = grown();
+    congestion.leave_slow_start(Instant::START);
+    acknowledge(&mut congestion, 91, 1, 4 * LEAST_ROUND);
+    congestion.on_loss(&lost(100, 2 * LEAST_ROUND));
+    congestion.on_loss(&lost(200, 4 * LEAST_ROUND));
+    assert_eq!(congestion.window(), 49 * SIZE);
+    congestion.on_loss(&lost(300, LEAST_ROUND));
+    congestion.on_loss(&lost(400, LEAST_ROUND));
+    congestion.link.count_at(Filling::Part, 100.0, 0.0);
+    congestion.on_loss(&lost(500, LEAST_ROUND));
     assert_eq!(congestion.window(), 49 * SIZE);
 }
 
