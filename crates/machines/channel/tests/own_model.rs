@@ -17,6 +17,7 @@ const EVERY_NTH: ErrorModelKind = ErrorModelKind {
     name: "every-nth",
     help: "Frames lost at regular intervals",
     detail: "",
+    value: "N",
     parameters: "interval",
     example: "3",
     only_loses: false,

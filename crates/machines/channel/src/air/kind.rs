@@ -66,6 +66,8 @@ pub struct ErrorModelKind {
     pub help: &'static str,
     /// Further sentences of the reference; empty if there are none.
     pub detail: &'static str,
+    /// The word that stands for its parameters in the help, such as `MODEL`.
+    pub value: &'static str,
     /// The type of its parameters in messages, such as "chain of states".
     pub parameters: &'static str,
     /// Parameters that are allowed, and hit some of 3000 frames.

@@ -17,6 +17,7 @@ pub(super) const LOSS_STATES: ErrorModelKind = ErrorModelKind {
     help: "Frames lost by a chain of four states as in netem: \"p13 p31 p32 p23 p14\", all but the \
            first of which may be left out",
     detail: "",
+    value: "MODEL",
     parameters: "chain of states",
     example: "1% 25% 10% 50% 0.1%",
     only_loses: true,

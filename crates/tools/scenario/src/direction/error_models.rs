@@ -111,7 +111,7 @@ const fn row(index: usize) -> Setting<Direction> {
     };
     Setting {
         kind: kind.parameters,
-        value: "MODEL",
+        value: kind.value,
         example: kind.example,
         detail: kind.detail,
         unset: NONE,
