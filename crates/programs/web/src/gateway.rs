@@ -91,18 +91,16 @@ impl Gateway {
             else {
                 continue;
             };
-            let mut is_grown = grow(&mut bytes, more.len(), &mut memory).is_ok();
             let whole = length.unwrap_or_default() as usize;
-            while !is_grown && self.delivery.make_room(from.ip(), whole).await.is_ok() {
-                is_grown = grow(&mut bytes, more.len(), &mut memory).is_ok();
-            }
-            if !is_grown {
-                let busy = HeaderValue::from_static(BUSY);
-                head.headers.insert(offer::FALLBACK, busy);
-                let first = [memory.bind(bytes), more];
-                let mut reply = forward::reply_begun(head, first, body, &self.name);
-                reply.extensions_mut().insert(WayNote(format!("tcp: {BUSY}")));
-                return Ok(reply);
+            while grow(&mut bytes, more.len(), &mut memory).is_err() {
+                if self.delivery.make_room(from.ip(), whole).await.is_err() {
+                    let busy = HeaderValue::from_static(BUSY);
+                    head.headers.insert(offer::FALLBACK, busy);
+                    let first = [memory.bind(bytes), more];
+                    let mut reply = forward::reply_begun(head, first, body, &self.name);
+                    reply.extensions_mut().insert(WayNote(format!("tcp: {BUSY}")));
+                    return Ok(reply);
+                }
             }
             bytes.extend_from_slice(&more);
         }
