@@ -49,6 +49,24 @@ pub(super) struct Rack {
     reports: bool,
 }
 
+/// The facts that show which transmissions are lost.
+struct Evidence<'a> {
+    now: Instant,
+    flow: &'a SendSequence,
+    sacked: &'a RangeSet,
+    /// The latest transmission that has arrived.
+    newest: Sent,
+    /// The time from the departure of an earlier one to its loss.
+    wait: Duration,
+}
+
+impl Evidence<'_> {
+    /// Returns when a transmission is lost, if that time is to come.
+    fn due(&self, sent: &Sent) -> Option<Instant> {
+        Some(sent.at.saturating_add(self.wait)).filter(|due| self.now < *due)
+    }
+}
+
 impl Rack {
     pub(super) fn new(reports: bool) -> Self {
         Self {
@@ -164,28 +182,22 @@ impl Rack {
         let newest = self.newest?;
         let is_certain = recovers || sacked.total() > (DUPLICATES - 1) * flow.mss;
         let wait = self.round_trip.saturating_add(self.window(smoothed, is_certain));
-        let again = self.judge_again(now, flow, flight, sacked, (&newest, wait));
-        let fresh = self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
+        let evidence = Evidence { now, flow, sacked, newest, wait };
+        let again = self.judge_again(flight, &evidence);
+        let fresh = self.judge_fresh(flight, &evidence);
         again.into_iter().chain(fresh).min()
     }
 
-    fn judge_again(
-        &mut self,
-        now: Instant,
-        flow: &SendSequence,
-        flight: &mut Flight,
-        sacked: &RangeSet,
-        (newest, wait): (&Sent, Duration),
-    ) -> Option<Instant> {
+    /// Marks the lost ones of the segments that were sent again; returns when to check again.
+    fn judge_again(&mut self, flight: &mut Flight, evidence: &Evidence<'_>) -> Option<Instant> {
         while let Some(sent) = flight.again.front().copied() {
-            let open = sent.start.max(flow.una)..sent.end;
-            let mut missing = sacked.gaps(open).peekable();
+            let open = sent.start.max(evidence.flow.una)..sent.end;
+            let mut missing = evidence.sacked.gaps(open).peekable();
             if missing.peek().is_some() {
-                if !newest.is_after(&sent) {
+                if !evidence.newest.is_after(&sent) {
                     break;
                 }
-                let due = sent.at.saturating_add(wait);
-                if now < due {
+                if let Some(due) = evidence.due(&sent) {
                     return Some(due);
                 }
                 missing.for_each(|gap| self.mark(gap, &sent));
@@ -195,15 +207,10 @@ impl Rack {
         None
     }
 
-    fn judge_fresh(
-        &mut self,
-        now: Instant,
-        flow: &SendSequence,
-        flight: &Flight,
-        sacked: &RangeSet,
-        (newest, wait): (&Sent, Duration),
-    ) -> Option<Instant> {
-        self.judged = self.judged.max(flow.una);
+    /// Marks the lost ones of the segments that were sent once; returns when to check again.
+    fn judge_fresh(&mut self, flight: &Flight, evidence: &Evidence<'_>) -> Option<Instant> {
+        let newest = &evidence.newest;
+        self.judged = self.judged.max(evidence.flow.una);
         let first = flight.fresh.partition_point(|sent| sent.end <= self.judged);
         for sent in flight.fresh.range(first..) {
             let end = if sent.at == newest.at { sent.end.min(newest.end) } else { sent.end };
@@ -211,15 +218,14 @@ impl Rack {
             if sent.at > newest.at || open.is_empty() {
                 break;
             }
-            let missing = || {
-                let gaps = sacked.gaps(open.clone());
-                gaps.flat_map(|gap| flight.repeated.gaps(gap))
-            };
-            let due = sent.at.saturating_add(wait);
-            if now < due && missing().next().is_some() {
+            let gaps = evidence.sacked.gaps(open);
+            let mut missing = gaps.flat_map(|gap| flight.repeated.gaps(gap)).peekable();
+            if let Some(due) = evidence.due(sent)
+                && missing.peek().is_some()
+            {
                 return Some(due);
             }
-            missing().for_each(|gap| self.mark(gap, sent));
+            missing.for_each(|gap| self.mark(gap, sent));
             self.judged = end;
         }
         None
@@ -237,8 +243,9 @@ impl Rack {
         let wait = self.round_trip.saturating_add(self.window(smoothed, true));
         // Nothing can have left later than this.
         let newest = Sent { start: 0, end: u64::MAX, at: now, repeated: false, then: 0 };
-        self.judge_again(now, flow, flight, sacked, (&newest, wait));
-        self.judge_fresh(now, flow, flight, sacked, (&newest, wait));
+        let evidence = Evidence { now, flow, sacked, newest, wait };
+        self.judge_again(flight, &evidence);
+        self.judge_fresh(flight, &evidence);
         let fresh = flight.fresh.iter().map(|sent| sent.start.max(self.judged)..sent.end);
         let again = flight.again.iter().map(|sent| sent.start..sent.end);
         let recent: Vec<_> = fresh.filter(|range| !range.is_empty()).chain(again).collect();
