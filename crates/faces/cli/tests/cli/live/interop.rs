@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use windfall_congestion::CongestionControl;
 use windfall_testkit::covering;
 
 use crate::live::{Folder, WINDFALL, require, until, windfall};
@@ -43,7 +44,7 @@ const FAR: [[&str; 2]; 2] = [
     ["[fd77:696e:6400::2]:5001", "[fd77:696e:e400::2]:5001"],
 ];
 /// The choices: those on which the ends agree are the first [`AGREED`].
-const SETTINGS: [(&str, &[&str]); 22] = [
+const SETTINGS: [(&str, &[&str]); 21] = [
     ("timestamps", &["on", "off"]),
     ("window-scale", &["on", "off"]),
     ("sack", &["on", "off"]),
@@ -56,7 +57,6 @@ const SETTINGS: [(&str, &[&str]); 22] = [
     ("delayed-ack", &["every", "time:100ms", "traffic", "off"]),
     ("nagle", &["on", "off"]),
     ("mss", &["1460", "536", "2256"]),
-    ("congestion", &["cubic", "reno", "net3-reno"]),
     ("loss-recovery", &["new-reno", "net3"]),
     ("byte-counting", &["on", "off"]),
     ("limited-transmit", &["on", "off"]),
@@ -69,10 +69,11 @@ const SETTINGS: [(&str, &[&str]); 22] = [
 ];
 const AGREED: usize = 6;
 
-/// The number of values of each choice: peers, link, family, settings.
+/// The number of values of each choice: peers, link, family, settings, congestion control.
 fn sizes() -> Vec<usize> {
     let settings = SETTINGS.iter().map(|(_, values)| values.len());
-    [PEERS.len(), LINKS.len(), FAR.len()].into_iter().chain(settings).collect()
+    let sizes = [PEERS.len(), LINKS.len(), FAR.len()].into_iter().chain(settings);
+    sizes.chain([CongestionControl::BUILT_IN.len()]).collect()
 }
 
 /// One combination of values.
@@ -89,6 +90,8 @@ impl Case {
     fn new(row: &[usize], bytes: u64) -> Self {
         let settings = SETTINGS.iter().zip(&row[3..]);
         let settings = settings.map(|((name, values), value)| format!("{name}={}", values[*value]));
+        let congestion = CongestionControl::BUILT_IN[row[3 + SETTINGS.len()]].name();
+        let settings = settings.chain([format!("congestion={congestion}")]);
         let settings = settings.collect::<Vec<_>>().join(",");
         Self { peers: PEERS[row[0]], link: LINKS[row[1]], far: FAR[row[2]], settings, bytes }
     }
