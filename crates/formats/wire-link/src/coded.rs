@@ -27,10 +27,10 @@
 use arrayvec::ArrayVec;
 use windfall_base::seq::{Seq16, Seq32};
 
-use crate::HeaderError;
 use crate::check::{FCS_LEN, HEADER_CHECK_LEN, frame_check, header_check};
 use crate::pipe::{FlowPlace, HeaderBytes, Wish, put};
 use crate::wavelan::Feedback;
+use crate::{HeaderError, flag};
 
 /// Bytes of a whole block (S3.18).
 pub const BLOCK: usize = 255;
@@ -209,7 +209,6 @@ impl Head {
     #[must_use]
     pub fn encode(&self) -> HeaderBytes {
         let mut bytes = HeaderBytes::new();
-        let flag = |set, bit| if set { bit } else { 0 };
         let blocks =
             if self.uncoded { UNCODED } else { (self.stretches.len() as u8).saturating_sub(1) };
         let shape =

@@ -51,6 +51,11 @@ pub enum HeaderError {
     Field(&'static str),
 }
 
+/// Returns `bit` if the flag that it stands for is set, and 0 otherwise.
+pub(crate) const fn flag(is_set: bool, bit: u8) -> u8 {
+    if is_set { bit } else { 0 }
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -11,9 +11,9 @@
 
 use arrayvec::ArrayVec;
 
-use crate::HeaderError;
 use crate::check::{HEADER_CHECK_LEN, header_check};
 use crate::pipe::HeaderBytes;
+use crate::{HeaderError, flag};
 
 /// The longest feedback in an ACK, in bytes.
 pub const MAX_FEEDBACK: usize = 16;
@@ -67,7 +67,6 @@ impl Head {
             Kind::Response => 9,
             Kind::Ack => 10,
         };
-        let flag = |set, bit| if set { bit } else { 0 };
         let start = bytes.len();
         let flags = flag(self.ack.is_some(), ACK) | flag(self.unit, UNIT) | flag(self.more, MORE);
         bytes.extend([kind << 4 | flags, self.to.0, self.from.0]);

@@ -10,7 +10,7 @@ use windfall_wire_link::check::FCS_LEN;
 use windfall_wire_link::pipe::{Header, NUMBERED_LEN, Number, PLAIN_LEN, Wish};
 
 use crate::arq::framer::Whole;
-use crate::arq::receiver::{Numbered, Receiver};
+use crate::arq::receiver::{Numbered, Receiver, ReceiverConfig};
 use crate::arq::sender::Sender;
 use crate::arrival::Arrival;
 use crate::coded::pipelined::{Coding, Pipelined};
@@ -62,11 +62,11 @@ impl Pipe {
         let PipeConfig { arq, accept_damaged, combine, increments, window, coding } = config;
         let window =
             Window { packets: window.packets.clamp(1, Window::MAX_PACKETS), bytes: window.bytes };
+        let receiver = ReceiverConfig { accept_damaged, combine, increments, window };
         Self {
             sender: (arq != Arq::None).then(|| Sender::new(Whole::new(arq), window)),
-            coded: coding
-                .map(|it| Box::new(Pipelined::new(it, arq, [accept_damaged, combine], window))),
-            receiver: Receiver::new(accept_damaged, [combine, increments], window),
+            coded: coding.map(|coding| Box::new(Pipelined::new(coding, arq, receiver))),
+            receiver: Receiver::new(receiver),
             passage: TransitTiming::default(),
             deliveries: VecDeque::new(),
             events: VecDeque::new(),
@@ -106,17 +106,17 @@ impl Pipe {
                 }
                 Number::Window { seq, order, settled } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take(numbered, None, (frame, mismatch), &mut out);
+                    receiver.take(numbered, None, frame, mismatch, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Flow { seq, order, settled, place } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take(numbered, Some(place), (frame, mismatch), &mut out);
+                    receiver.take(numbered, Some(place), frame, mismatch, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Increment { seq, order, settled, part, place } => {
                     let numbered = Numbered { seq, order, settled, wish: data.wish };
-                    receiver.take_parity(numbered, (part, place), frame, &mut out);
+                    receiver.take_parity(numbered, part, place, frame, &mut out);
                     return Arrival::Packet;
                 }
                 Number::Unit(_) => DropReason::NotForUs,

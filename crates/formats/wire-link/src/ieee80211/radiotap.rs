@@ -6,7 +6,7 @@
 use windfall_base::Dbm;
 
 use super::rate::PhyRate;
-use crate::HeaderError;
+use crate::{HeaderError, flag};
 
 const TSFT: u32 = 0;
 const FLAGS: u32 = 1;
@@ -81,7 +81,6 @@ impl Radiotap {
         if let Some(time) = self.time {
             writer.field(TSFT, &time.to_le_bytes());
         }
-        let flag = |set, bit| if set { bit } else { 0 };
         let flags = flag(self.short_preamble, SHORT_PREAMBLE)
             | flag(self.fcs, FCS_AT_END)
             | flag(self.bad_fcs, BAD_FCS);

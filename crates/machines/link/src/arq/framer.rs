@@ -182,7 +182,7 @@ impl Whole {
             Repetition::Parity { parity, .. } => parity,
             _ => parity_of(packet.packet.payload()),
         };
-        let frame = part_of(packet, (&parity, sent..LEVELS[level]), number, events);
+        let frame = part_of(packet, &parity, sent..LEVELS[level], number, events);
         packet.repetition = Repetition::Parity { level, parity };
         if is_limited {
             self.note_under_way(packet, true);
@@ -215,7 +215,7 @@ impl Whole {
         // The last symbols overlap as little as possible with the symbols sent before.
         let symbols = PARITY - enough_alone(packet.packet.len())..PARITY;
         packet.repetition = Repetition::Alone;
-        Some(part_of(packet, (&parity, symbols), number, events))
+        Some(part_of(packet, &parity, symbols, number, events))
     }
 
     fn note_under_way(&mut self, packet: &mut WholePacket, is_under_way: bool) {
@@ -237,7 +237,8 @@ impl Whole {
 /// its place.
 fn part_of(
     packet: &mut WholePacket,
-    (parity, symbols): (&[u8], Range<usize>),
+    parity: &[u8],
+    symbols: Range<usize>,
     copy: Number,
     events: &mut VecDeque<PacketEvent>,
 ) -> Frame {

@@ -57,11 +57,23 @@ pub(crate) struct Numbered {
     pub(crate) wish: Wish,
 }
 
+/// The way in which a receiver handles damaged packets, and its limits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiverConfig {
+    /// Passes up damaged packets, unless their sender says otherwise.
+    pub(crate) accept_damaged: bool,
+    /// Restores packets from several damaged copies.
+    pub(crate) combine: bool,
+    /// Keeps and reports damaged packets, for which the sender sends parity.
+    pub(crate) increments: bool,
+    /// The limits of reordered packets.
+    pub(crate) window: Window,
+}
+
 /// Puts packets into order and builds ACKs.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    accept_damaged: bool,
-    window: Window,
+    config: ReceiverConfig,
     /// The first packet that was neither passed up nor skipped.
     next: Seq32,
     /// Entry `i` is packet `next + i`.
@@ -80,14 +92,10 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(
-        accept_damaged: bool,
-        [combine, increments]: [bool; 2],
-        window: Window,
-    ) -> Self {
+    pub(crate) fn new(config: ReceiverConfig) -> Self {
+        let ReceiverConfig { combine, increments, window, .. } = config;
         Self {
-            accept_damaged,
-            window,
+            config,
             next: Seq32(0),
             places: VecDeque::new(),
             flows: FlowOrder::default(),
@@ -110,14 +118,13 @@ impl Receiver {
         while !self.places.is_empty() {
             self.advance(out);
         }
-        let keeps = [self.copies.is_some(), self.increments.is_some()];
-        *self = Self::new(self.accept_damaged, keeps, self.window);
+        *self = Self::new(self.config);
     }
 
     /// Returns `true` if a damaged packet is passed up, according to the header's `wish` or the
     /// default.
     pub(crate) fn accepts(&self, wish: Wish) -> bool {
-        wish.accept_damaged.unwrap_or(self.accept_damaged)
+        wish.accept_damaged.unwrap_or(self.config.accept_damaged)
     }
 
     /// Records the number of a frame. Returns the distance of its packet from `next`, or `None` if
@@ -141,7 +148,7 @@ impl Receiver {
         let place = self.hear(numbered, out).ok_or(DropReason::Malformed)?;
         let has = |place: usize| !matches!(self.places.get(place), None | Some(Place::Empty));
         match usize::try_from(place) {
-            Ok(place) if place >= self.window.packets => Err(DropReason::ReceiveBuffer),
+            Ok(place) if place >= self.config.window.packets => Err(DropReason::ReceiveBuffer),
             Ok(place) if !has(place) => Ok(()),
             _ => {
                 self.ack_due = true;
@@ -184,7 +191,8 @@ impl Receiver {
     /// Restores a damaged packet from its stored copies, unless the packet was received before.
     fn mend(
         &mut self,
-        (seq, place): (Seq32, i32),
+        seq: Seq32,
+        place: i32,
         frame: &mut Frame,
         mismatch: Mismatch,
         out: &mut Output<'_>,
@@ -193,7 +201,7 @@ impl Receiver {
         copies.forget_before(self.next);
         let Ok(place) = usize::try_from(place) else { return };
         let is_done = self.places.get(place).is_some_and(Place::is_settled);
-        if place < self.window.packets && !is_done {
+        if place < self.config.window.packets && !is_done {
             copies.take(seq, frame, mismatch, out);
         }
     }
@@ -206,15 +214,16 @@ impl Receiver {
         &mut self,
         numbered: Numbered,
         flow: Option<FlowPlace>,
-        (mut frame, mismatch): (Frame, Mismatch),
+        mut frame: Frame,
+        mismatch: Mismatch,
         out: &mut Output<'_>,
     ) {
         let Some(place) = self.hear(numbered, out) else {
             return out.discard(&frame, DropReason::Malformed);
         };
         self.ack_due = true;
-        self.mend((numbered.seq, place), &mut frame, mismatch, out);
-        self.keep_copy((numbered, place), &mut frame, out);
+        self.mend(numbered.seq, place, &mut frame, mismatch, out);
+        self.keep_copy(numbered, place, &mut frame, out);
         let good = frame.damage.frame == Check::Good;
         if place < 0 {
             // The packet was received before, and its ACK was lost: only the ACK is repeated.
@@ -229,7 +238,8 @@ impl Receiver {
         }
         let place = place as usize;
         let bytes = self.held_bytes.saturating_add(frame.payload.len());
-        if place >= self.window.packets || (place > 0 && bytes > self.window.bytes) {
+        let window = self.config.window;
+        if place >= window.packets || (place > 0 && bytes > window.bytes) {
             return out.discard(&frame, DropReason::ReceiveBuffer);
         }
         self.note_arrival(good, numbered.order);
@@ -240,7 +250,8 @@ impl Receiver {
     /// Keeps a damaged packet for later parity, or restores it by parity already received.
     fn keep_copy(
         &mut self,
-        (numbered, place): (Numbered, i32),
+        numbered: Numbered,
+        place: i32,
         frame: &mut Frame,
         out: &mut Output<'_>,
     ) {
@@ -250,7 +261,7 @@ impl Receiver {
         if frame.damage.frame == Check::Good {
             return store.forget(numbered.seq);
         }
-        if frame.damage.missing > 0 || place >= self.window.packets {
+        if frame.damage.missing > 0 || place >= self.config.window.packets {
             return;
         }
         match store.take_copy(numbered.seq, frame, out) {
@@ -272,7 +283,8 @@ impl Receiver {
     pub(crate) fn take_parity(
         &mut self,
         numbered: Numbered,
-        (part, flow): (IncrementPart, Option<FlowPlace>),
+        part: IncrementPart,
+        flow: Option<FlowPlace>,
         mut frame: Frame,
         out: &mut Output<'_>,
     ) {

@@ -61,7 +61,8 @@ impl Reordering {
     pub(crate) fn miss(
         &mut self,
         now: Instant,
-        [order, seq]: [Seq32; 2],
+        order: Seq32,
+        seq: Seq32,
         until: Option<Instant>,
     ) -> bool {
         if self.overtaken.len() >= REMEMBERED {

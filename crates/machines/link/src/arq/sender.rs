@@ -235,7 +235,7 @@ impl<F: Framer> Sender<F> {
                     && !self.framer.has_heard_of(flight.order);
                 if is_missing {
                     let until = self.copy(seq).and_then(|copy| F::latest_start(copy));
-                    if self.reordering.miss(now, [flight.order, seq], until) {
+                    if self.reordering.miss(now, flight.order, seq, until) {
                         continue;
                     }
                 }

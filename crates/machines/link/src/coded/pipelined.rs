@@ -19,13 +19,13 @@ use super::packet::{Flight, Packet, Planning, Softness};
 use super::{codes, received};
 use crate::arq::flow_order::{FlowNumbers, OwnFlow};
 use crate::arq::framer::{Fate, Framer, Reported};
-use crate::arq::receiver::{Numbered, Receiver};
+use crate::arq::receiver::{Numbered, Receiver, ReceiverConfig};
 use crate::arq::sender::Sender;
 use crate::arrival::Arrival;
 use crate::output::Output;
 use crate::persistence::Arq;
 use crate::policy::{Cost, Outcome, Policy, PolicyChoice};
-use crate::window::{Pulled, Window};
+use crate::window::Pulled;
 
 /// The maximum number of records after one ACK; older ones are dropped.
 const MOST_RECORDS: usize = 128;
@@ -54,14 +54,8 @@ pub(crate) struct Pipelined {
 }
 
 impl Pipelined {
-    /// Creates one end that has sent and received nothing. The flags are `accept_damaged` and
-    /// `combine`.
-    pub(crate) fn new(
-        coding: Coding,
-        arq: Arq,
-        [accept_damaged, combine]: [bool; 2],
-        window: Window,
-    ) -> Self {
+    /// Creates one end that has sent and received nothing.
+    pub(crate) fn new(coding: Coding, arq: Arq, config: ReceiverConfig) -> Self {
         let Coding { policy, padded, cost } = coding;
         let policy = policy.build(cost);
         let flows = FlowNumbers::default();
@@ -69,10 +63,12 @@ impl Pipelined {
         let softness = Softness::default();
         let passage = TransitTiming::default();
         let coder = Coder { policy, softness, arq, padded, passage, flows, reported };
+        // Copies of blocks are combined before the packet is whole.
+        let receiver = ReceiverConfig { combine: false, increments: false, ..config };
         Self {
-            sender: Sender::new(coder, window),
-            receiver: Receiver::new(accept_damaged, [false, false], window),
-            combine,
+            sender: Sender::new(coder, config.window),
+            receiver: Receiver::new(receiver),
+            combine: config.combine,
             begun: BTreeMap::new(),
             records: VecDeque::new(),
         }

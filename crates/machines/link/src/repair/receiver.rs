@@ -59,7 +59,7 @@ impl RepairReceiver {
             Covered::Repair { count, row, before, check } => {
                 frame.payload.advance(before.into());
                 let cover = Cover { first: number, count, row };
-                stream.take_repair(now, (cover, check), &frame, &mut out);
+                stream.take_repair(now, cover, check, &frame, &mut out);
                 Arrival::Control
             }
         };

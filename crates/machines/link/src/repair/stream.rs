@@ -164,7 +164,8 @@ impl ReceivingStream {
     pub(super) fn take_repair(
         &mut self,
         now: Instant,
-        (cover, check): (Cover, u16),
+        cover: Cover,
+        check: u16,
         frame: &Frame,
         out: &mut Output<'_>,
     ) {

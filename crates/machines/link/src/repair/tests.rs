@@ -245,7 +245,7 @@ fn numbers_may_begin_anew_while_blocks_take_turns() {
     let (cover, sum) = encoder.repair().expect("a repair");
     let cover = windfall_fec::Cover { first: begin + 1, ..cover };
     let check = windfall_wire_link::repair::repair_check(&sum);
-    stream.take_repair(Instant::START, (cover, check), &Frame::packet(sum), &mut out);
+    stream.take_repair(Instant::START, cover, check, &Frame::packet(sum), &mut out);
     assert_eq!(deliveries.len(), 8, "{deliveries:?}");
 }
 

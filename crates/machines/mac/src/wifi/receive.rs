@@ -53,12 +53,12 @@ impl Dcf {
         self.radio.reception(now, State::Receive);
         self.end_of_reception(now);
         if !good {
-            return self.take_damaged(now, frame, &header, (vector, found));
+            return self.take_damaged(now, frame, &header, vector, found);
         }
         match header.kind {
             Kind::Data => {
                 if ours {
-                    self.owe(now, Kind::Ack, &header, (vector, found));
+                    self.owe(now, Kind::Ack, &header, vector, found);
                     self.receiver_code.forget(header.transmitter);
                 }
                 frame.damage.frame = Check::Good;
@@ -70,12 +70,12 @@ impl Dcf {
             }
             Kind::Rts if ours && !self.access.is_reserved(now) => {
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
-                self.owe(now, Kind::Cts, &header, (vector, found));
+                self.owe(now, Kind::Cts, &header, vector, found);
             }
             kind => {
                 let own = kind.is_management() || matches!(kind, Kind::Null | Kind::PsPoll);
                 if ours && own {
-                    self.owe(now, Kind::Ack, &header, (vector, found));
+                    self.owe(now, Kind::Ack, &header, vector, found);
                 }
                 self.events.push_back(DcfEvent::Control { sent: false, len: frame.len() });
                 // A PS-Poll has no Sequence Control field by which to detect a duplicate.
@@ -157,7 +157,8 @@ impl Dcf {
         now: Instant,
         kind: Kind,
         header: &Header,
-        (vector, found): (&RxVector, Reception),
+        vector: &RxVector,
+        found: Reception,
     ) {
         let asked = self.rate_of(vector);
         let rate = match kind {
@@ -235,7 +236,8 @@ impl Dcf {
         now: Instant,
         frame: &mut Frame,
         header: &Header,
-        (vector, found): (&RxVector, Reception),
+        vector: &RxVector,
+        found: Reception,
     ) {
         let tag = frame.tag;
         let kept = frame.kept;
@@ -248,7 +250,7 @@ impl Dcf {
             // The report tells the sender that the frame arrived. The Duration field may be
             // damaged, so the response sets no NAV.
             let header = Header { duration: 0, ..*header };
-            self.owe(now, Kind::Ack, &header, (vector, found));
+            self.owe(now, Kind::Ack, &header, vector, found);
         }
         if !(self.config.accept_damaged && ours && whole && !found.is_parity) {
             return self.refuse(now, frame, DropReason::FrameCheck);

@@ -10,6 +10,7 @@ use super::super::tests::false_stream;
 use super::*;
 use crate::pipe::{Pipe, PipeConfig};
 use crate::policy::PolicyKind;
+use crate::window::Window;
 
 fn config(policy: PolicyKind) -> PipeConfig {
     let cost = Cost { per_frame: Duration::from_micros(5), per_byte: Duration::from_nanos(800) };
