@@ -116,8 +116,8 @@ pub struct Captured<'a> {
 /// undamaged packet between other addresses or ports belongs to no sent one. A sent packet without
 /// a match was lost. Of a packet that a capture has cut, what both have kept is compared. Headers
 /// of links, which routers change, and padding behind a packet of IP are no part of it. What
-/// routers change in a header of IP is no damage: hops, class of traffic, checksum. Nor is a
-/// checksum of TCP or UDP that the sender's network card completes.
+/// routers change in a header of IP is no damage: hops, class of traffic, identification, options,
+/// checksum. Nor is a checksum of TCP or UDP that the sender's network card completes.
 ///
 /// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
 /// capture of the peer tells.
@@ -137,8 +137,8 @@ pub fn record(
     direction::keep(&mut sent, &mut received, near, far, sender)?;
     offload::check_segments(&sent, &received)?;
     offload::complete_checksums(&mut sent, &mut received);
-    router::clear_identifications(&mut sent, &received);
     let foreign = foreign::numbers(&sent, &received)?;
+    let copies = link::leave_out_copies(&mut sent);
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));
@@ -147,8 +147,10 @@ pub fn record(
     let length = sent.first().ok_or(RecordError::NothingSent)?.original;
     let is_uniform = sent.iter().all(|packet| packet.original == length);
     header.frame_length = is_uniform.then_some(length);
-    let [bare_sent, bare] = [&sent, &received].map(|it| router::without_changes(it));
-    let (bare_sent, bare): (Vec<_>, Vec<_>) = (bare_sent.iter().collect(), bare.iter().collect());
+    let anew = router::writes_anew(&sent, &received);
+    let [bare_sent, bare] = [&sent, &received].map(|it| router::without_changes(it, anew));
+    let bare_sent: Vec<_> = bare_sent.iter().collect();
+    let bare: Vec<_> = bare.iter().collect();
     let arrivals = by_name(&bare_sent, &bare)
         .unwrap_or_else(|| by_likeness(&bare_sent, &bare, &foreign, may_pad));
     if arrivals.iter().all(Option::is_none) && !received.is_empty() {
@@ -159,6 +161,12 @@ pub fn record(
     let whole = pairs.filter(|(place, at)| bare_sent[*place].data == bare[*at].data);
     let routes = router::usual(whole.map(|(place, at)| (&sent[place], &received[at])));
     let mut notes = routes.notes();
+    if copies > 0 {
+        notes.push(format!(
+            "{copies} packets of the sender's capture are copies at other devices of its host: \
+             they are left out"
+        ));
+    }
     notes.extend(unmatched(&bare_sent, &bare, &arrivals));
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);

@@ -20,8 +20,6 @@ pub(super) struct Flow<'a> {
     pub(super) start: usize,
     /// The checksum of the IPv4 header is right.
     pub(super) has_right_header: bool,
-    /// The identification of IPv4.
-    pub(super) identification: Option<u16>,
 }
 
 impl<'a> Flow<'a> {
@@ -37,10 +35,6 @@ impl<'a> Flow<'a> {
             ends: ((ip.addresses(), protocol), ports.copied()),
             start: link + ip.total_len() - carried.len,
             has_right_header: matches!(ip, IpPacket::V4(packet) if packet.checksum_holds()),
-            identification: match ip {
-                IpPacket::V4(packet) => Some(packet.identification()),
-                IpPacket::V6(_) => None,
-            },
             carried,
         })
     }

@@ -1,6 +1,8 @@
 //! The headers of links before packets of IP, which differ from one end of a way to the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+
+use bytes::Bytes;
 
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::read::CapturedPacket;
@@ -36,6 +38,56 @@ pub(super) fn align(
         return Ok(());
     }
     sent.iter_mut().chain(received).try_for_each(strip)
+}
+
+/// The number of packets among which copies of one are looked for.
+const COPIES_WITHIN: usize = 64;
+
+/// Leaves out copies of packets that a host has seen at several of its devices, as at a bridge and
+/// at a port of the bridge. Returns their number.
+///
+/// Only captures of all devices that tell the device of each packet show copies (`tcpdump -i any`
+/// with headers of version 2).
+pub(super) fn leave_out_copies(packets: &mut Vec<CapturedPacket>) -> usize {
+    let mut latest = VecDeque::<(Bytes, Bytes)>::new();
+    let before = packets.len();
+    packets.retain(|packet| {
+        let Some((device, own)) = packet_at_device(packet) else { return true };
+        while latest.len() >= COPIES_WITHIN {
+            latest.pop_front();
+        }
+        let original = latest.iter().position(|(other, it)| *other != device && *it == own);
+        match original {
+            // Each packet has one copy at each device.
+            Some(at) if !latest.iter().skip(at).any(|it| *it == (device.clone(), own.clone())) => {
+                latest.push_back((device, own));
+                false
+            }
+            _ => {
+                latest.push_back((device, own));
+                true
+            }
+        }
+    });
+    before - packets.len()
+}
+
+/// Returns the device that saw a packet, and the packet without what a router on the way between
+/// devices changes.
+fn packet_at_device(packet: &CapturedPacket) -> Option<(Bytes, Bytes)> {
+    if packet.link_type != LINUX_COOKED_2 || packet.data.len() < 40 {
+        return None;
+    }
+    let mut own = packet.data[20..].to_vec();
+    match own[0] >> 4 {
+        4 => {
+            own[8] = 0;
+            own[10..12].fill(0);
+        }
+        6 => own[7] = 0,
+        _ => return None,
+    }
+    Some((packet.data.slice(4..8), own.into()))
 }
 
 /// Removes the header before the packet of IP.

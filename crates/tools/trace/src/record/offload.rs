@@ -17,10 +17,22 @@ const LEAST: usize = 16;
 
 /// Puts the checksums into the sent packets that the card completes. If a capture has cut a packet,
 /// its checksum is unknown: then those of its flow are zeros at both ends.
+///
+/// Nothing completes the checksums of a flow between two namespaces or machines of one host: they
+/// arrive as they were sent.
 pub(super) fn complete_checksums(sent: &mut [CapturedPacket], received: &mut [CapturedPacket]) {
     let mut unknown = BTreeSet::<Ends>::new();
+    let of_one_host: BTreeSet<Ends> = received
+        .iter()
+        .filter_map(Flow::of_packet)
+        .filter(|flow| partial_checksum(flow).is_some())
+        .map(|flow| flow.ends)
+        .collect();
     for packet in &mut *sent {
         let Some(flow) = Flow::of_packet(packet) else { continue };
+        if of_one_host.contains(&flow.ends) {
+            continue;
+        }
         let Some(place) = partial_checksum(&flow) else { continue };
         if flow.is_complete() {
             // The sum over the pseudo header is in its place already.
@@ -68,11 +80,18 @@ fn write(packet: &mut CapturedPacket, place: usize, bytes: [u8; 2]) {
     packet.data = data.into();
 }
 
+/// The end whose network card joins segments, or has not cut them yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Sender,
+    Receiver,
+}
+
 /// Refuses captures in which packets of one end are several of the other.
 ///
 /// # Errors
-/// If an undamaged packet of one end is as long as none of the other, and begins or goes on like
-/// one.
+/// If a packet arrived undamaged that is as long as no sent one, and one of the two begins with the
+/// other.
 pub(super) fn check_segments(
     sent: &[CapturedPacket],
     received: &[CapturedPacket],
@@ -81,29 +100,35 @@ pub(super) fn check_segments(
         received.iter().filter_map(Flow::of_packet).filter(Flow::is_whole).collect();
     let sent: Vec<Flow<'_>> =
         sent.iter().filter_map(Flow::of_packet).filter(Flow::is_complete).collect();
-    if let Some(length) = longer_than_its_peers(&sent, &received) {
+    let lengths: BTreeSet<(Ends, usize)> =
+        sent.iter().map(|it| (it.ends, it.carried.len)).collect();
+    if let Some(length) = longer_than_its_peers(&sent, &received, &lengths, End::Sender) {
         return Err(RecordError::Segments { end: "the sender", how: "tso off gso off", length });
     }
-    if let Some(length) = longer_than_its_peers(&received, &sent) {
+    if let Some(length) = longer_than_its_peers(&received, &sent, &lengths, End::Receiver) {
         return Err(RecordError::Segments { end: "the receiver", how: "gro off lro off", length });
     }
     Ok(())
 }
 
 /// Returns the length of a packet among `joined` whose payload begins with all of the payload of
-/// one among `parts`, if no packet among `joined` is as long as that part.
-fn longer_than_its_peers(joined: &[Flow<'_>], parts: &[Flow<'_>]) -> Option<usize> {
-    let lengths: BTreeSet<(Ends, usize)> =
-        joined.iter().map(|it| (it.ends, it.carried.len)).collect();
+/// one among `parts`, if one of the received two is as long as no packet at the sender.
+fn longer_than_its_peers(
+    joined: &[Flow<'_>],
+    parts: &[Flow<'_>],
+    sent_lengths: &BTreeSet<(Ends, usize)>,
+    joins: End,
+) -> Option<usize> {
+    let is_new = |flow: &Flow<'_>| !sent_lengths.contains(&(flow.ends, flow.carried.len));
     let mut whole = BTreeMap::<(Ends, &[u8], &[u8]), Vec<(usize, &[u8])>>::new();
-    for flow in joined {
+    for flow in joined.iter().filter(|it| joins == End::Sender || is_new(it)) {
         if let Some((number, payload)) = flow.payload()
             && let Some(head) = payload.get(..LEAST)
         {
             whole.entry((flow.ends, number, head)).or_default().push((flow.carried.len, payload));
         }
     }
-    for flow in parts.iter().filter(|it| !lengths.contains(&(it.ends, it.carried.len))) {
+    for flow in parts.iter().filter(|it| joins == End::Receiver || is_new(it)) {
         let Some((number, payload)) = flow.payload() else { continue };
         let Some(head) = payload.get(..LEAST) else { continue };
         let longer = whole.get(&(flow.ends, number, head)).into_iter().flatten();

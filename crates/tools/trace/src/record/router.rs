@@ -1,16 +1,13 @@
 //! What routers change in the headers of IP: the hops that are left, the class of traffic with the
 //! marks of congestion, and the checksum over them. It is no damage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_net::Ipv4Packet;
 use windfall_wire_net::checksum::checksum;
-
-use super::flow::Flow;
-use super::link;
 
 /// The places in the header of IPv4: class of traffic, identification, hops, checksum.
 const CLASS: usize = 1;
@@ -20,33 +17,18 @@ const CHECKSUM: usize = 10;
 /// The place of the hops in the header of IPv6; the class is in the first two bytes.
 const HOPS_6: usize = 7;
 
-/// Clears the identifications of sent packets that may not be fragmented, if those of all received
-/// packets are cleared: routers may do so (RFC 6864, section 4.1).
-pub(super) fn clear_identifications(sent: &mut [CapturedPacket], received: &[CapturedPacket]) {
-    let mut identifications = received
-        .iter()
-        .filter_map(Flow::of_packet)
-        .filter_map(|flow| flow.has_right_header.then_some(flow.identification).flatten());
-    let first = identifications.next();
-    if first != Some(0) || identifications.any(|it| it != 0) {
-        return;
-    }
-    for packet in sent {
-        let Some(start) = link::header(packet) else { continue };
-        let Ok(header) = Ipv4Packet::new(packet.data.get(start..).unwrap_or_default()) else {
-            continue;
-        };
-        if header.identification() == 0 || !header.dont_fragment() || !header.checksum_holds() {
-            continue;
-        }
-        let end = start + header.header_len();
-        let mut data = packet.data.to_vec();
-        data[start + IDENTIFICATION..start + IDENTIFICATION + 2].fill(0);
-        data[start + CHECKSUM..start + CHECKSUM + 2].fill(0);
-        let sum = checksum(&data[start..end]);
-        data[start + CHECKSUM..start + CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
-        packet.data = data.into();
-    }
+/// Tells whether routers write identifications, flags or options anew: whether fewer than half of
+/// the received headers with a right checksum have those of a sent one.
+pub(super) fn writes_anew(sent: &[CapturedPacket], received: &[CapturedPacket]) -> bool {
+    let written = |packet: &CapturedPacket| {
+        let packet = Ipv4Packet::new(&packet.data).ok().filter(Ipv4Packet::checksum_holds)?;
+        let flags = (packet.dont_fragment(), packet.more_fragments(), packet.fragment_offset());
+        Some((packet.identification(), flags, packet.options().to_vec()))
+    };
+    let known: BTreeSet<_> = sent.iter().filter_map(written).collect();
+    let arrived: Vec<_> = received.iter().filter_map(written).collect();
+    let unknown = arrived.iter().filter(|it| !known.contains(it)).count();
+    2 * unknown > arrived.len()
 }
 
 /// The change that most packets had on the way.
@@ -112,14 +94,19 @@ impl Header {
     }
 }
 
-/// Returns packets without what routers change, by which they are matched.
-pub(super) fn without_changes(packets: &[CapturedPacket]) -> Vec<CapturedPacket> {
+/// Returns packets without what routers change, by which they are matched. Some routers also write
+/// identifications, flags and options `anew`.
+pub(super) fn without_changes(packets: &[CapturedPacket], anew: bool) -> Vec<CapturedPacket> {
     let without = |packet: &CapturedPacket| {
         let Some(header) = header(packet) else { return packet.clone() };
         let mut data = packet.data.to_vec();
         header.write(&mut data, 0, 0);
-        if matches!(header, Header::Four(_)) {
+        if let Header::Four(length) = header {
             data[CHECKSUM..CHECKSUM + 2].fill(0);
+            if anew {
+                data[IDENTIFICATION..IDENTIFICATION + 4].fill(0);
+                data[20..length].fill(0);
+            }
         }
         CapturedPacket { data: Bytes::from(data), ..packet.clone() }
     };
@@ -170,9 +157,12 @@ impl Routes {
         let mut data = sent.data.to_vec();
         match self::header(received) {
             // A header whose checksum is right is as the last router wrote it.
-            Some(own @ Header::Four(length)) if checksum(&received.data[..length]) == 0 => {
-                header.write(&mut data, own.class(&received.data), own.hops(&received.data));
-            }
+            Some(Header::Four(length)) if checksum(&received.data[..length]) == 0 => match header {
+                Header::Four(own) if own == length => {
+                    data[..length].copy_from_slice(&received.data[..length]);
+                }
+                _ => {}
+            },
             _ if route == Route::default() => {}
             _ => {
                 let class = header.class(&data);

@@ -646,25 +646,29 @@ fn an_undamaged_packet_of_another_flow_is_no_damaged_copy() {
 }
 
 #[test]
-fn identifications_that_a_router_clears_are_no_damage() {
-    let numbered = |number: u8, identification: u8| {
+fn what_a_router_writes_anew_into_a_header_is_no_damage() {
+    let numbered = |number: u8, identification: u8, flags: u8| {
         let mut data = datagram([[10, 77, 0, 1], [10, 77, 0, 2]], 0x88, &[number; 50]).to_vec();
-        (data[5], data[6]) = (identification, 0x40);
+        (data[5], data[6]) = (identification, flags);
         data[10..12].fill(0);
         let sum = windfall_wire_net::checksum::checksum(&data[..20]);
         data[10..12].copy_from_slice(&sum.to_be_bytes());
         Bytes::from(data)
     };
     let captured = |seen, data| CapturedPacket { tag: None, ..packet(9, seen, data) };
-    let sent: Vec<_> = (1..20).map(|it| captured(Seen::Sent, numbered(it, it))).collect();
-    let received: Vec<_> = (1..20).map(|it| captured(Seen::Arrived, numbered(it, 0))).collect();
-    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
-    assert_eq!(trace.entries(), []);
-    // If one packet keeps it, it is no router that clears them.
-    let mut received = received;
-    received[3] = captured(Seen::Arrived, numbered(4, 4));
-    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
-    assert_eq!(trace.entries().len(), 18);
+    let sent: Vec<_> = (1..20).map(|it| captured(Seen::Sent, numbered(it, it, 0x40))).collect();
+    let written: [fn(u8) -> (u8, u8); 3] = [|_| (0, 0x40), |it| (99 - it, 0x40), |it| (it, 0)];
+    for anew in written {
+        let mut received: Vec<_> = (1..20)
+            .map(|it| captured(Seen::Arrived, numbered(it, anew(it).0, anew(it).1)))
+            .collect();
+        received.remove(9);
+        let mut damaged = received[3].data.to_vec();
+        damaged[40] ^= 1;
+        received[3].data = damaged.into();
+        let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+        assert_eq!(trace.entries().iter().map(|it| it.at).collect::<Vec<u64>>(), [3, 9]);
+    }
 }
 
 /// The datagram as Linux captures it at the sender, if its card computes the checksum.
@@ -699,6 +703,18 @@ fn a_checksum_that_the_card_completes_is_no_damage() {
         let at: Vec<u64> = trace.entries().iter().map(|it| it.at).collect();
         assert_eq!(at, [3, 7], "{kept} bytes kept");
     }
+    // Between two namespaces of a host nothing completes it.
+    let sent: Vec<_> = whole
+        .iter()
+        .map(|it| CapturedPacket { tag: None, ..packet(9, Seen::Sent, before_offload(it)) })
+        .collect();
+    let mut received = sent.clone();
+    received.iter_mut().for_each(|it| it.seen = Seen::Arrived);
+    let mut damaged = received[3].data.to_vec();
+    damaged[50] ^= 1;
+    received[3].data = damaged.into();
+    let trace = record(&sent, &received, TraceHeader::default()).expect("a trace");
+    assert_eq!(trace.entries().iter().map(|it| it.at).collect::<Vec<u64>>(), [3]);
 }
 
 #[test]
@@ -720,6 +736,12 @@ fn captures_before_segments_were_cut_or_after_they_were_joined_are_refused() {
     };
     assert_eq!(end(one(Seen::Sent), two(Seen::Arrived)), Some("the sender"));
     assert_eq!(end(two(Seen::Sent), one(Seen::Arrived)), Some("the receiver"));
+    // A card joins some packets.
+    let short: Vec<u8> = payload[..100].iter().rev().copied().collect();
+    let another = |seen| vec![captured(seen, datagram(ends, 0x88, &short))];
+    let sent = [another(Seen::Sent), two(Seen::Sent)].concat();
+    let received = [another(Seen::Arrived), one(Seen::Arrived)].concat();
+    assert_eq!(end(sent, received), Some("the receiver"));
     // A flow with datagrams of several lengths.
     let both = |seen| [one(seen), two(seen)].concat();
     assert_eq!(end(both(Seen::Sent), two(Seen::Arrived)), None);
@@ -753,6 +775,27 @@ fn what_arrives_after_a_long_outage_is_found() {
         let lost = &trace.entries()[0];
         assert_eq!((trace.entries().len(), lost.at, lost.count), (1, 0, 600), "of {count}");
     }
+}
+
+#[test]
+fn a_packet_that_a_bridge_shows_twice_was_sent_once() {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let at_device = |device: u8, seen, data: &Bytes| {
+        let cooked = [&[8, 0, 0, 0, 0, 0, 0, device][..], &[0; 12], data].concat();
+        CapturedPacket { tag: None, link_type: 276, ..packet(9, seen, cooked.into()) }
+    };
+    let whole: Vec<_> = (0..40).map(|number| datagram(ends, 0x88, &[number / 2; 90])).collect();
+    let sent: Vec<_> = whole
+        .iter()
+        .flat_map(|data| [2, 3].map(|device| at_device(device, Seen::Sent, data)))
+        .collect();
+    let mut received: Vec<_> = whole.iter().map(|data| at_device(2, Seen::Arrived, data)).collect();
+    received.remove(5);
+    let of = |packets| Captured { packets, interfaces: 4, interface: None };
+    let found = super::record(of(&sent), of(&received), None, TraceHeader::default());
+    let found = found.expect("a recording");
+    assert_eq!((found.trace.len(), found.trace.entries().len()), (40, 1));
+    assert!(found.notes[0].starts_with("40 packets of the sender's capture are copies"));
 }
 
 #[test]

@@ -205,7 +205,12 @@ fn seconds_of_time(text: &str) -> Option<Read<f64>> {
         return None;
     };
     let number = |text: &str| text.replace(',', ".").parse::<f64>().ok();
+    // Spreadsheets write minutes and seconds like hours and minutes, and leave out the hours.
+    let is_ambiguous = parts.len() == 2 && parts.iter().any(|it| it.contains(['.', ',']));
     let numbers: Vec<f64> = parts.into_iter().map(number).collect::<Option<_>>()?;
+    if is_ambiguous {
+        return Some(Err("it may be minutes and seconds: write hours, minutes and seconds"));
+    }
     let (hour, minute, second) = match numbers[..] {
         [hour, minute] => (hour, minute, 0.0),
         [hour, minute, second] => (hour, minute, second),

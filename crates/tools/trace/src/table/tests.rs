@@ -173,6 +173,7 @@ fn a_time_that_cannot_be_represented_is_refused() {
         ("0", "18000000000", "more than 500 years after the first one"),
         ("1200-01-01", "2020-01-01", "more than 500 years"),
         ("20200227T176015", "20200227T173016", "no such time of day"),
+        ("00:01.5", "00:03.0", "minutes and seconds"),
     ] {
         let table = format!("t,dl\n{one},1\n{other},2\n");
         let error = of(&table, "t", "rate=dl:kbps").expect_err(one).to_string();

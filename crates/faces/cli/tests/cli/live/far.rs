@@ -125,7 +125,7 @@ fn lasting_far(process: &Path) -> String {
     format!("trap 'exit 7' TERM; echo $$ >{}; {lasts}", process.display())
 }
 
-/// What the run has said, without the words of a shell whose program was ended.
+/// Returns the errors of a run, without the words of a shell whose program was ended.
 fn said_by_the_run(output: &Output) -> String {
     said(output)
         .lines()
