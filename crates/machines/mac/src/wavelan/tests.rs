@@ -64,6 +64,52 @@ fn polls_of_the_silent_take_the_share_of_the_air_that_is_told() {
     assert!((share(200) - 200.0 * poll / (200.0 * poll + 0.015)).abs() < 1e-6, "{}", share(200));
 }
 
+/// A client that acknowledges each unit by four bytes, and notes the lengths that it is told.
+#[derive(Default)]
+struct Measuring(Vec<usize>);
+
+impl Client for Measuring {
+    fn has_unit(&self, _: Address) -> bool {
+        true
+    }
+
+    fn on_opportunity(&mut self, _: Instant, _: Address, ahead: usize) -> Option<Frame> {
+        self.0.push(ahead);
+        Some(Frame::packet(vec![0; 100]))
+    }
+
+    fn on_unit(&mut self, _: Instant, _: Address, _: Frame) -> Option<Feedback> {
+        Some([1, 2, 3, 4].into_iter().collect())
+    }
+
+    fn on_outcome(&mut self, _: Instant, _: Address, _: Option<&Feedback>) {}
+
+    fn on_useless(&mut self, _: Instant, _: Frame, _: DropReason) {}
+}
+
+#[test]
+fn the_length_of_an_ack_ahead_of_a_unit_is_known_when_the_unit_is_chosen() {
+    let peers = [Address(1)];
+    let mut hub = Coordinator::new(Address(0), &peers, WavelanTiming::WAVELAN, Idle::default());
+    let mut above = Measuring::default();
+    let now = Instant::START;
+    hub.handle_queued(now, &mut above);
+    assert!(hub.poll_transmit().is_some(), "a unit with its poll");
+    hub.handle_input(now, Input::TransmissionDone, &mut above);
+    let head = Head {
+        kind: Kind::Response,
+        to: Address(0),
+        from: Address(1),
+        unit: true,
+        more: false,
+        ack: Some((Address(0), Feedback::new())),
+    };
+    let frame = with_head(&head, Some(Frame::packet(vec![1; 50])));
+    hub.handle_input(now, Input::Frame(frame, RxVector::wired(now)), &mut above);
+    let ack = hub.poll_transmit().expect("the ACK goes first").frame;
+    assert_eq!(above.0, [0, ack.len()]);
+}
+
 /// A client that only counts the frames that it cannot use.
 #[derive(Default)]
 struct Refusing(Vec<DropReason>);

@@ -102,6 +102,52 @@ fn what_is_known_to_be_damaged_on_the_first_hop_is_known_to_be_so_on_the_second(
     assert_eq!([0, 1].map(|station| up(&cell, station)), [0, 0]);
 }
 
+/// The sender keeps the packet until its ACK, so that nothing is lost with the damaged one.
+#[test]
+fn a_damaged_packet_that_is_relayed_is_kept_at_its_sender() {
+    let role = Role::AccessPoint { ssid: ssid(), interval: 100, channel: 6 };
+    let config = Config { role, accept_damaged: true, ..Config::new(address(0), Phy::G) };
+    let mut point = Dcf::new(config, Seed(1), "0");
+    let packet = Packet {
+        frame: kilobyte(1),
+        to: address(0),
+        ether_type: snap::IPV4,
+        expires: None,
+        source: None,
+    };
+    let sender = Config::new(address(1), Phy::G);
+    let mut frame = super::super::pending_packet::PendingPacket::new(packet, 5, &sender).build(44);
+    // It goes to all by way of the access point, which its frame check does not cover.
+    frame.header[1] |= Flags::TO_DS.0;
+    frame.header[16..22].copy_from_slice(&MacAddress::BROADCAST.0);
+    assert!(frame.kept);
+    let input = Input::Frame(frame, RxVector::wired(micros(200)));
+    point.handle_input(micros(200), input, &mut || None);
+    let relayed = point.poll_relay().expect("for all").frame;
+    assert!(relayed.damage.is_damaged() && relayed.kept);
+}
+
+#[test]
+fn a_request_that_comes_again_is_answered_once() {
+    let with_lost = |frame: Option<usize>| {
+        let mut cell = cell(2, Phy::G, 1, infrastructure(false));
+        cell.damaged = frame.into_iter().collect();
+        cell.run_until(micros(400_000));
+        cell
+    };
+    let sent = |cell: &Cell<Station>| -> Vec<String> {
+        let lines = cell.timeline.as_str().lines();
+        lines.filter(|line| line.contains(" > ")).map(str::to_owned).collect()
+    };
+    let all = sent(&with_lost(None));
+    let request = all.iter().position(|line| line.contains("AssociationRequest to 0"));
+    // Its ACK follows it.
+    let again = with_lost(request.map(|at| at + 1));
+    let count = |what: &str| sent(&again).iter().filter(|line| line.contains(what)).count();
+    assert_eq!(count("AssociationRequest again to 0"), 1, "{}", again.timeline.as_str());
+    assert_eq!(count("AssociationResponse to 1"), 1, "{}", again.timeline.as_str());
+}
+
 #[test]
 fn a_packet_that_is_relayed_keeps_its_name() {
     let mut cell = cell(3, Phy::G, 1, infrastructure(false));

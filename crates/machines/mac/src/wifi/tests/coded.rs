@@ -1,10 +1,14 @@
 //! Coded data frames, their answers and the choice of rate and code in whole exchanges.
 
+use core::cell::RefCell;
+
+use windfall_base::{Class, Stream};
 use windfall_testkit::laws;
-use windfall_wire_link::ieee80211::Code;
+use windfall_wire_link::check::frame_check;
+use windfall_wire_link::ieee80211::{Code, Report};
 
 use super::super::pending_packet::PendingPacket;
-use super::super::rate_control::JOINT;
+use super::super::rate_control::{JOINT, RateControl, RateControlKind};
 use super::laws::frame_to;
 use super::*;
 
@@ -102,6 +106,81 @@ fn parity_is_sent_again_if_its_answer_is_lost_and_then_known_by_its_number() {
 }
 
 #[test]
+fn damaged_parity_of_a_packet_that_has_come_is_a_duplicate_of_it() {
+    let cell = combining(&[0, 3, 4]);
+    assert_eq!(lines(&cell, "packet len=988"), 3);
+    let dropped = |reason| cell.stations[1].drops(DropSite::Receiver, reason);
+    assert_eq!([DropReason::Duplicate, DropReason::FrameCheck].map(dropped), [2, 0]);
+}
+
+/// A rate control that only this test defines: it tells a thread what it is told.
+const NOTING: RateControlKind = RateControlKind {
+    name: "noting",
+    help: "The lowest rate",
+    is_adaptive: true,
+    build: |setup| Box::new(Noting(setup.rates[0])),
+};
+
+thread_local! {
+    static NOTED: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+}
+
+#[derive(Debug)]
+struct Noting(PhyRate);
+
+impl RateControl for Noting {
+    fn rate(&mut self, _: Instant, _: u32, _: &mut Stream) -> PhyRate {
+        self.0
+    }
+
+    fn on_attempt(&mut self, _: PhyRate, arrived: bool) {
+        NOTED.with_borrow_mut(|noted| noted.push(arrived));
+    }
+}
+
+/// Returns whether each attempt arrived that the rate control is told of, if the attempts of a
+/// packet get these answers.
+fn told(answers: &[Option<Report>]) -> Vec<bool> {
+    NOTED.take();
+    let rate_control = NOTING;
+    let coding = Some(Code::NONE);
+    let config = Config { coding, rate_control, ..Config::new(address(1), Phy::G) };
+    let mut station = Station::new(config, address(2), 1);
+    let mut now = micros(1_000);
+    station.handle_input(now, DEVICE, Input::Frame(kilobyte(1), RxVector::wired(now)));
+    for answer in answers {
+        while station.poll_transmit(now).is_none() {
+            now = station.poll_timeout().expect("it has a packet to send").0;
+            station.handle_timeout(now);
+        }
+        now += Duration::from_millis(1);
+        station.handle_input(now, AIR, Input::TransmissionDone);
+        if let Some(report) = answer {
+            let mut frame = Frame::default();
+            Header::new(Kind::Ack, address(1)).encode(&mut frame.header);
+            frame.header.extend(report.encode());
+            let check = frame_check(&[&frame.header]);
+            frame.trailer.extend(check);
+            station.handle_input(now, AIR, Input::Frame(frame, RxVector::wired(now)));
+        }
+    }
+    assert_eq!(station.ledger().held, 0, "the packet has arrived");
+    NOTED.take()
+}
+
+/// Parity is shorter than a copy, so that a copy may be lost where it arrives.
+#[test]
+fn the_rate_control_is_told_of_copies_and_of_parity_that_nothing_answers() {
+    let whole = Report { corrected: Some(0), combined: false, wanted: None, signal: None };
+    let damaged = |level| Report { corrected: None, wanted: Some(level), ..whole };
+    let [whole, first, second] = [whole, damaged(1), damaged(2)].map(Some);
+    assert_eq!(told(&[first, whole]), [false]);
+    assert_eq!(told(&[first, None, whole]), [false, false]);
+    assert_eq!(told(&[first, second, whole]), [false], "the parity has come, but is too little");
+    assert_eq!(told(&[None, whole]), [false, true]);
+}
+
+#[test]
 fn fragments_are_coded_one_by_one() {
     let mut cell = cell(2, Phy::G, 1, |config| {
         config.coding = Some(Code::ALL[2]);
@@ -141,6 +220,21 @@ fn a_frame_says_whether_a_copy_is_left_at_its_sender_or_at_the_source_of_its_pac
     assert!(is_kept(address(2), false), "until it is acknowledged");
     assert!(!is_kept(MacAddress::BROADCAST, false));
     assert!(is_kept(MacAddress::BROADCAST, true));
+}
+
+#[test]
+fn damage_is_accepted_of_a_whole_packet_whose_owner_says_so() {
+    let accepts = |accept_damaged, fragment_threshold| {
+        let class = Class { accept_damaged, ..Class::default() };
+        let frame = kilobyte(1).with_class(class);
+        let to = address(2);
+        let packet = Packet { frame, to, ether_type: snap::IPV4, expires: None, source: None };
+        let config = Config { fragment_threshold, ..Config::new(address(1), Phy::G) };
+        PendingPacket::new(packet, 0, &config).accepts_damaged()
+    };
+    assert!(accepts(Some(true), 2_346));
+    assert!(!accepts(Some(true), 400), "fragments are never passed up damaged");
+    assert!(!accepts(Some(false), 2_346) && !accepts(None, 2_346));
 }
 
 #[test]

@@ -505,7 +505,7 @@ fn frames_at_a_signal_nearby_count_the_less_the_more_the_own_signal_has() {
 }
 
 #[test]
-fn a_trial_that_is_not_answered_costs_its_air_time() {
+fn a_trial_that_is_not_answered_costs_its_air_time_which_all_frames_earn() {
     let mut joint = joint(CODED);
     let choice = RateChoice { rate: PhyRate::Ofdm54, code: CODED };
     joint.is_trial = true;
@@ -521,6 +521,12 @@ fn a_trial_that_is_not_answered_costs_its_air_time() {
     });
     let spent = before - joint.credit;
     assert!((spent - seconds).abs() < 1e-9, "{spent} of {seconds}");
+    // Each frame earns a hundredth of its air time.
+    joint.is_trial = false;
+    let before = joint.credit;
+    joint.on_outcome(&AttemptOutcome { choice, len: 1_532, arrived: true, report: None, collides });
+    let earned = joint.credit - before;
+    assert!((earned - WASTE * seconds).abs() < 1e-12, "{earned} of {seconds}");
 }
 
 #[test]
