@@ -3,6 +3,7 @@ use windfall_wire_net::sap::Part;
 use super::*;
 use crate::congestion::LostPacket;
 use crate::encode::Encoded;
+use crate::error::SapSendError;
 use crate::message::{Message, Mode};
 use crate::rtt::RoundTrips;
 use crate::sent::Load;
@@ -62,6 +63,18 @@ fn the_packets_of_either_direction_are_charged() {
     let sent = connection.sent.charge();
     assert!(seen > 0 && sent > 0);
     assert_eq!(connection.charge(), before + seen + sent);
+}
+
+#[test]
+fn a_send_buffer_takes_messages_up_to_its_last_byte() {
+    let mut connection = opened();
+    let message = Message::new(Mode::Precise, vec![7; 1_000]);
+    connection.send(&message).expect("nothing waits");
+    connection.outbox.limit = 2 * connection.outbox.bytes;
+    assert_eq!(connection.send(&message), Ok(()));
+    assert_eq!(connection.outbox.bytes, connection.outbox.limit);
+    let more = Message::new(Mode::Precise, Vec::new());
+    assert_eq!(connection.send(&more), Err(SapSendError::Full));
 }
 
 /// Returns which of the next datagrams needs its acknowledgement at once while `in_flight` bytes
