@@ -72,3 +72,31 @@ impl FromStr for Arq {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_read_and_written_as_retransmissions() {
+        for text in ["none", "persistent", "0", "3", "254"] {
+            let limit: Arq = text.parse().expect("a limit");
+            assert_eq!(limit.to_string(), text);
+        }
+        assert_eq!(" 3 ".parse(), Ok(Arq::after(3)));
+        for text in ["255", "256", "-1", "often", ""] {
+            assert!(text.parse::<Arq>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_owner_of_a_packet_overrides_the_limit_of_its_link() {
+        let own = Class { attempts: NonZeroU8::new(9), ..Class::default() };
+        for (arq, attempts) in
+            [(Arq::None, Some(1)), (Arq::after(3), Some(4)), (Arq::Persistent, None)]
+        {
+            assert_eq!(arq.limit(&Class::default()), attempts);
+            assert_eq!(arq.limit(&own), Some(9));
+        }
+    }
+}

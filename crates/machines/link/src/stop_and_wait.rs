@@ -185,3 +185,19 @@ fn lost_between(last: Option<Seq16>, seq: Seq16) -> u16 {
     // A number far ahead comes from a peer that restarted.
     if ahead < u16::MAX / 2 { ahead.saturating_sub(1) } else { 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_far_ahead_is_that_of_a_peer_that_has_restarted() {
+        let between = |last: u16, seq: u16| lost_between(Some(Seq16(last)), Seq16(seq));
+        assert_eq!(lost_between(None, Seq16(7)), 0);
+        assert_eq!(
+            [between(7, 7), between(7, 8), between(7, 10), between(65_535, 2)],
+            [0, 0, 2, 2]
+        );
+        assert_eq!([between(1, 32_767), between(1, 32_768), between(1, 0)], [32_765, 0, 0]);
+    }
+}

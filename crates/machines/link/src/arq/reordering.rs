@@ -184,3 +184,28 @@ impl Reordering {
         self.next_due = awaited.map(|it| it.due(self.allowance)).min();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windfall_wire_link::pipe::Bitmap;
+
+    use super::*;
+
+    #[test]
+    fn what_was_overtaken_is_remembered_for_two_seconds() {
+        let report = |first: u32| {
+            let mut arrived = Bitmap::default();
+            assert!(arrived.push(true));
+            Ack { next: Seq32(0), first: Seq32(first), arrived, kept: None }
+        };
+        for (later, is_known) in [(Duration::ZERO, true), (Duration::from_nanos(1), false)] {
+            let mut reordering = Reordering::default();
+            assert!(!reordering.miss(Instant::START, [Seq32(3), Seq32(5)], None));
+            let now = Instant::START + LIFE + later;
+            // A report on another transmission comes first.
+            assert!(reordering.take_late(now, &report(9), Seq32(10)).is_empty());
+            let late = reordering.take_late(now, &report(3), Seq32(10));
+            assert_eq!(late.len(), usize::from(is_known), "{later} later");
+        }
+    }
+}

@@ -360,6 +360,7 @@ mod tests {
     use windfall_wire_link::coded::Level;
 
     use super::*;
+    use crate::coded::codes::seal_header;
 
     fn head(padded: bool, lengths: &[u16]) -> Head {
         Head {
@@ -378,6 +379,20 @@ mod tests {
     fn all_blocks_of_a_padded_frame_are_of_full_length() {
         assert_eq!(Packet::coded_bytes(&head(false, &[100, 20, 3])), 123);
         assert_eq!(Packet::coded_bytes(&head(true, &[100, 20, 0])), 3 * Level::ROBUST.data());
+    }
+
+    #[test]
+    fn a_header_is_planned_with_the_length_that_it_has() {
+        let passage = TransitTiming::default();
+        let beside = Planning::UNIT;
+        let planning = Planning { padded: false, passage, beside, round_trip: Duration::ZERO };
+        for (uncoded, lengths) in [(false, &[253, 253, 194][..]), (true, &[700])] {
+            let plan = Plan { blocks: 3, level: Level::NONE, whole: false, uncoded };
+            let planned = planning.frames(plan, 700);
+            let sent = Head { uncoded, level: Level::NONE, ..head(false, lengths) };
+            let len = seal_header(&sent).len();
+            assert_eq!((planned.count, planned.bytes - planned.contents), (1, len), "{uncoded}");
+        }
     }
 
     /// Returns the number of frames with full parity before one with weaker parity, which the
@@ -406,5 +421,8 @@ mod tests {
             pause_before(&mut softness, Fate::Missing);
         }
         assert_eq!(pause_before(&mut softness, Fate::Missing), 1_024, "the longest");
+        assert_eq!(pause_before(&mut softness, Fate::Good(0)), 1_024);
+        assert_eq!(pause_before(&mut softness, Fate::Failed), 0);
+        assert_eq!(pause_before(&mut softness, Fate::Failed), 1_024, "twice the half");
     }
 }

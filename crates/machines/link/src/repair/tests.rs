@@ -322,6 +322,33 @@ fn an_idle_sender_completes_its_repairs() {
 }
 
 #[test]
+fn blocks_that_take_turns_have_repairs_by_their_own_packets() {
+    let mut sender = RepairSender::new(config("4/6,interleave:2"));
+    for number in 0..5 {
+        sender.protect(Instant::START, 7, 4, &mut packet(number, 100));
+    }
+    sender.handle_timeout(Instant::START + config("4/6,interleave:2").delay);
+    // Three packets of the first block need two repairs, two of the second one need one.
+    let covered = |repair: Frame| repair.covers.as_ref().map_or(0, |covered| covered.len());
+    let repairs: Vec<usize> = core::iter::from_fn(|| sender.poll_repair()).map(covered).collect();
+    assert_eq!(repairs, [3, 2, 3]);
+}
+
+/// A window is repaired all along, so that only what follows its last packet is a pause; a block is
+/// late from its first packet on.
+#[test]
+fn a_window_pauses_after_its_last_packet_and_a_block_after_its_first() {
+    for (text, begins) in [("window:32:25%:40ms", 2), ("8/12", 0)] {
+        let mut sender = RepairSender::new(config(text));
+        for number in 0..3 {
+            sender.protect(Instant::START + STEP * number, 7, 4, &mut packet(number, 100));
+        }
+        let due = sender.poll_timeout().map(|(due, _)| due);
+        assert_eq!(due, Some(Instant::START + STEP * begins + config(text).delay / 2), "{text}");
+    }
+}
+
+#[test]
 fn damage_that_the_sender_knows_of_is_not_vouched_for() {
     let mut sender = RepairSender::new(config("1/2"));
     let mut receiver = RepairReceiver::new(config("1/2"), true);

@@ -331,6 +331,23 @@ fn what_was_begun_of_a_packet_is_dropped_when_its_sender_gives_it_up() {
 }
 
 #[test]
+fn a_peer_that_has_restarted_begins_with_packet_zero_and_ends_what_was_begun() {
+    let config = config(PolicyKind::Flex);
+    let mut pair = Pair::new(config.clone());
+    pair.run(packets(3), 100, |_, _| true);
+    let [first, _] = burst(&mut pair.ends[0], vec![long(3, 2_000)]).try_into().unwrap();
+    pair.ends[1].handle_frame(pair.now, first);
+    assert_eq!(pair.ends[1].held(), 1);
+    pair.ends[0] = Pipe::new(config);
+    pair.ends[1].restart_receiver();
+    assert_eq!(pair.ends[1].held(), 0);
+    assert_eq!(reasons(&mut pair.ends[1]), [(DropReason::Uncorrectable, true)]);
+    pair.delivered.clear();
+    pair.run(packets(3), 100, |_, _| true);
+    assert_same(&pair.delivered, &packets(3));
+}
+
+#[test]
 fn what_has_no_room_or_is_there_already_is_refused() {
     let mut pair = Pair::new(config(PolicyKind::Flex));
     let window = Window { packets: 2, bytes: 10_000 };

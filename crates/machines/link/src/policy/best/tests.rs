@@ -23,6 +23,17 @@ const UNCODED: Plan = Plan { blocks: 1, level: Level::NONE, whole: false, uncode
 /// 10 ms and brings all that it carries with `all`, where every frame after an arrived and after a
 /// lost one is lost with `loss`.
 fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>) -> Prospect {
+    let request = Request {
+        bytes: if rest > 0.0 { 2_000 } else { 1_000 },
+        packet: 1_000,
+        tries_left: tries,
+        ..REQUEST
+    };
+    prospect_of(&request, loss, all, rest, millis)
+}
+
+/// As `prospect`, for another request.
+fn prospect_of(request: &Request, loss: [f64; 2], all: f64, rest: f64, millis: u64) -> Prospect {
     let mut best = best();
     for (estimate, value) in best.loss.iter_mut().zip(loss) {
         estimate.value = value;
@@ -34,17 +45,7 @@ fn prospect(loss: [f64; 2], all: f64, rest: f64, millis: u64, tries: Option<u32>
     let good = all.powf(0.25);
     let kept = all;
     let promise = Candidate { plan: UNCODED, bytes, seconds, carries, all, good, kept, rest };
-    let request = Request {
-        bytes: if rest > 0.0 { 2_000 } else { 1_000 },
-        packet: 1_000,
-        time_left: None,
-        is_scarce: false,
-        round_trip: Duration::ZERO,
-        tries_left: tries,
-        welcomes_damage: false,
-        may_be_uncoded: false,
-    };
-    best.prospect(&promise, &request, millis as f64 / 1e3)
+    best.prospect(&promise, request, millis as f64 / 1e3)
 }
 
 //= S3.45
@@ -59,6 +60,16 @@ fn a_packet_is_complete_if_one_of_its_attempts_arrives_in_time() {
     // The shorter of the two limits counts.
     close(complete([0.2, 0.5], 31, Some(1)), 0.8);
     close(complete([0.2, 0.5], 9, Some(7)), 0.0);
+}
+
+#[test]
+fn a_round_trip_passes_before_the_next_attempt() {
+    let round_trip = Duration::from_millis(5);
+    let request = Request { bytes: 1_000, packet: 1_000, round_trip, ..REQUEST };
+    let complete = |millis| prospect_of(&request, [0.2, 0.2], 1.0, 0.0, millis).complete;
+    close(complete(24), 0.8);
+    close(complete(26), 0.96);
+    close(complete(41), 0.992);
 }
 
 #[test]
@@ -435,4 +446,14 @@ fn with_one_attempt_parity_that_saves_blocks_and_no_packets_is_not_paid() {
         assert!(best >= 0.95 * bold, "{wrong}: {best}, {bold} by BOLD");
         assert!(air < 1.1 + 2.0 * (best - bold).max(0.0), "{wrong}: {air}");
     }
+}
+
+#[test]
+fn a_probe_that_is_due_has_all_blocks_and_the_strongest_parity_once() {
+    let mut best = best();
+    best.trials.learn(Level::NONE, &[Fate::Failed], false, 8.0);
+    let request = Request { may_be_uncoded: true, ..REQUEST };
+    let all = MAX_BLOCKS as u8;
+    assert_eq!(best.plan(&request), Some(coded(all, Level::STRONGEST)));
+    assert!(best.plan(&request).is_some_and(|plan| plan.level == Level::NONE));
 }
