@@ -1,6 +1,7 @@
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
+use super::equations::Equations;
 use super::*;
 
 /// A packet of random bytes; the last four are a sum by which a right one is told.
@@ -623,4 +624,18 @@ fn a_window_makes_what_it_can_and_where_it_cannot_it_takes_no_harm() {
     assert!(all > 2_450, "{all} of about 2500");
     let idle: usize = made(60).iter().map(|(_, idle)| idle).sum();
     assert!(idle > 9_900, "{idle} of 10000");
+}
+
+#[test]
+fn of_many_equations_sums_are_examined_that_have_all_columns() {
+    let mut equations = Equations::new(64);
+    for number in 0..40 {
+        equations.set_damaged(number);
+        let mut terms = vec![0; equations.head() + LANES];
+        terms[equations.column(number)] = 1;
+        assert!(equations.insert(terms));
+    }
+    let sums = equations.of_damaged();
+    assert_eq!(sums.len(), 32);
+    assert!(sums.iter().all(|sum| sum[..40].iter().all(|coefficient| *coefficient != 0)));
 }

@@ -59,3 +59,18 @@ fn the_second_candidate_has_the_sure_bytes_of_bursts_alone() {
         .collect();
     assert_eq!(candidates, [vec![10, 20, 36, 53], vec![10, 36]]);
 }
+
+#[test]
+fn two_bytes_are_put_right_if_nothing_is_left_over_in_any_equation() {
+    let suspects = suspects(2, 4);
+    let answer = |errors: &[(usize, usize, u8)], changed: u8| {
+        let sums = left_over(&suspects, 1, errors);
+        let mut left: Vec<u8> = sums.iter().map(|sum| sum[0]).collect();
+        left[3] ^= changed;
+        together(&left, &suspects[0], &suspects[1])
+    };
+    let both = [(0, 0, 0x21), (1, 0, 0xc4)];
+    assert_eq!(answer(&both, 0), Some([0x21, 0xc4]));
+    assert_eq!(answer(&both, 1), None, "the last equation says otherwise");
+    assert_eq!([answer(&both[..1], 0), answer(&both[1..], 0)], [None, None], "one is wrong");
+}
