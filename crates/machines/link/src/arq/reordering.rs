@@ -200,7 +200,7 @@ mod tests {
         };
         for (later, is_known) in [(Duration::ZERO, true), (Duration::from_nanos(1), false)] {
             let mut reordering = Reordering::default();
-            assert!(!reordering.miss(Instant::START, [Seq32(3), Seq32(5)], None));
+            assert!(!reordering.miss(Instant::START, Seq32(3), Seq32(5), None));
             let now = Instant::START + LIFE + later;
             // A report on another transmission comes first.
             assert!(reordering.take_late(now, &report(9), Seq32(10)).is_empty());
