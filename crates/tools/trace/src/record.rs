@@ -61,7 +61,8 @@ pub enum RecordError {
     BothWays(IpAddr, IpAddr),
     /// A capture holds packets that were one packet or several in the other capture.
     #[error(
-        "packets in the capture of {end}, such as one of {length} bytes of TCP or UDP, are several \
+        "packets in the capture of {end}, such as one with {length} bytes of TCP or UDP, are \
+         several \
          in the other capture: the network card cuts or joins them; capture after \
          `ethtool -K DEVICE {how}`"
     )]
@@ -70,7 +71,7 @@ pub enum RecordError {
         end: &'static str,
         /// The settings of `ethtool` that help.
         how: &'static str,
-        /// The length of one of them, with the header of TCP or UDP.
+        /// The length of one of them.
         length: usize,
     },
     /// No undamaged packet arrived with the addresses of a sent one.

@@ -59,7 +59,16 @@ pub fn from_sequence(
                 return Err(fail("has a number that is not below the modulus").into());
             }
             (None, _) => 1,
-            (Some(last), Some(modulo)) => (number + modulo.get() - last) % modulo.get(),
+            (Some(last), Some(modulo)) => {
+                let step = (number + modulo.get() - last) % modulo.get();
+                // Serial numbers that are farther away are before the other (RFC 1982).
+                if step > modulo.get() / 2 {
+                    let fix = "has a number before that above it, or more than half of the numbers \
+                               between them are missing: put the lines into the order of sending";
+                    return Err(fail(fix).into());
+                }
+                step
+            }
             (Some(last), None) => number
                 .checked_sub(last)
                 .ok_or_else(|| fail("has a number before that above it: sort, or say --modulo"))?,

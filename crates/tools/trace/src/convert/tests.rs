@@ -145,6 +145,7 @@ fn numbers_that_are_missing_in_a_table_are_lost_frames() {
     let trace = from_sequence("4094\n1\n", first(Some(4096)), &mut all()).expect("it wraps");
     assert_eq!(to_loss_list(&trace, &all()).expect("frames"), "0\n1\n1\n0\n");
     for (table, modulo, part) in [
+        ("10\n12\n11\n13\n", Some(4_096), "a number before that above it"),
         ("5\n4\n", None, "line 2: \"4\" has a number before that above it"),
         ("5\n4096\n", Some(4096), "line 2: \"4096\" has a number that is not below"),
         ("1 2\nx 3\n", None, "line 2: \"x 3\" has no whole number in its column"),

@@ -67,6 +67,18 @@ impl<'a> Flow<'a> {
         addresses.pseudo_header(protocol, len)
     }
 
+    /// Returns the sequence number of a segment of TCP with data, and the length of the data.
+    pub(super) fn segment(&self) -> Option<(u32, u32)> {
+        let bytes = self.carried.bytes;
+        if self.carried.protocol != Protocol::TCP || self.carried.fragment {
+            return None;
+        }
+        let header = usize::from(bytes.get(12)? >> 4) * 4;
+        let length = self.carried.len.checked_sub(header.max(20)).filter(|it| *it > 0)?;
+        let number = u32::from_be_bytes(*bytes.get(4..8)?.first_chunk()?);
+        Some((number, u32::try_from(length).ok()?))
+    }
+
     /// Returns the payload of TCP or UDP, with the sequence number before that of TCP.
     pub(super) fn payload(&self) -> Option<(&'a [u8], &'a [u8])> {
         let bytes = self.carried.bytes;

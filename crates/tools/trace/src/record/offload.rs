@@ -96,10 +96,11 @@ pub(super) fn check_segments(
     sent: &[CapturedPacket],
     received: &[CapturedPacket],
 ) -> Result<(), RecordError> {
-    let received: Vec<Flow<'_>> =
-        received.iter().filter_map(Flow::of_packet).filter(Flow::is_whole).collect();
-    let sent: Vec<Flow<'_>> =
-        sent.iter().filter_map(Flow::of_packet).filter(Flow::is_complete).collect();
+    let sent: Vec<Flow<'_>> = sent.iter().filter_map(Flow::of_packet).collect();
+    let received: Vec<Flow<'_>> = received.iter().filter_map(Flow::of_packet).collect();
+    check_tcp_segments(&sent, &received)?;
+    let sent: Vec<Flow<'_>> = sent.into_iter().filter(Flow::is_complete).collect();
+    let received: Vec<Flow<'_>> = received.into_iter().filter(Flow::is_whole).collect();
     let lengths: BTreeSet<(Ends, usize)> =
         sent.iter().map(|it| (it.ends, it.carried.len)).collect();
     if let Some(length) = longer_than_its_peers(&sent, &received, &lengths, End::Sender) {
@@ -107,6 +108,43 @@ pub(super) fn check_segments(
     }
     if let Some(length) = longer_than_its_peers(&received, &sent, &lengths, End::Receiver) {
         return Err(RecordError::Segments { end: "the receiver", how: "gro off lro off", length });
+    }
+    Ok(())
+}
+
+/// Refuses captures in which an undamaged segment of TCP is a part of a sent one, or has a sent one
+/// as its part. Sequence numbers tell, also if a capture keeps the headers only.
+fn check_tcp_segments(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError> {
+    let mut lengths = BTreeMap::<(Ends, u32), BTreeSet<u32>>::new();
+    for (flow, (number, length)) in sent.iter().filter_map(|it| Some((it, it.segment()?))) {
+        lengths.entry((flow.ends, number)).or_default().insert(length);
+    }
+    for flow in
+        received.iter().filter(|it| it.is_whole() || !it.is_complete() && it.has_right_header)
+    {
+        let Some((number, length)) = flow.segment() else { continue };
+        let from_there = lengths.get(&(flow.ends, number));
+        if from_there.is_some_and(|it| it.contains(&length)) {
+            continue;
+        }
+        let before = lengths.range((flow.ends, 0)..=(flow.ends, number)).next_back();
+        let whole = before.and_then(|((_, first), it)| Some((number - first, *it.last()?)));
+        if let Some((_, longer)) = whole.filter(|(skipped, it)| skipped + length <= *it) {
+            let length = longer as usize;
+            return Err(RecordError::Segments {
+                end: "the sender",
+                how: "tso off gso off",
+                length,
+            });
+        }
+        if from_there.is_some() {
+            let length = length as usize;
+            return Err(RecordError::Segments {
+                end: "the receiver",
+                how: "gro off lro off",
+                length,
+            });
+        }
     }
     Ok(())
 }

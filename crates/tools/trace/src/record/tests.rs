@@ -777,6 +777,58 @@ fn what_arrives_after_a_long_outage_is_found() {
     }
 }
 
+/// A segment of TCP in IPv4 with right checksums.
+fn segment(number: u32, payload: &[u8]) -> Bytes {
+    let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
+    let udp = datagram(ends, 0x88, &[&[0; 12][..], payload].concat());
+    let mut data = udp.to_vec();
+    data[9] = 6;
+    data[10..12].fill(0);
+    let sum = windfall_wire_net::checksum::checksum(&data[..20]);
+    data[10..12].copy_from_slice(&sum.to_be_bytes());
+    data[24..28].copy_from_slice(&number.to_be_bytes());
+    data[28..40].copy_from_slice(&[0, 0, 0, 0, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    let len = data.len() as u8 - 20;
+    let pseudo = [&data[12..20], &[0, 6, 0, len], &data[20..]].concat();
+    let sum = windfall_wire_net::checksum::checksum(&pseudo);
+    data[36..38].copy_from_slice(&sum.to_be_bytes());
+    data.into()
+}
+
+#[test]
+fn a_single_segment_that_was_cut_or_joined_is_noticed() {
+    let data: Vec<u8> = (0..200).map(|it: u8| it.wrapping_mul(7)).collect();
+    for kept in [300, 60] {
+        let captured = |seen, number: u32, range: core::ops::Range<usize>| {
+            let data = segment(number, &data[range]);
+            let whole = packet(9, seen, data.clone());
+            CapturedPacket { tag: None, data: data.slice(..data.len().min(kept)), ..whole }
+        };
+        // One of full length beside them.
+        let of = |seen| {
+            let ordinary = captured(seen, 1_000, 0..100);
+            let joined = vec![ordinary.clone(), captured(seen, 1_100, 0..200)];
+            let parts =
+                vec![ordinary, captured(seen, 1_100, 0..100), captured(seen, 1_200, 100..200)];
+            (joined, parts)
+        };
+        let (sent_joined, sent_parts) = of(Seen::Sent);
+        let (joined, parts) = of(Seen::Arrived);
+        for (sent, received, expected) in [
+            (&sent_joined, &parts, Some("the sender")),
+            (&sent_parts, &joined, Some("the receiver")),
+            (&sent_parts, &parts, None),
+            (&sent_joined, &joined, None),
+        ] {
+            let end = match record(sent, received, TraceHeader::default()) {
+                Err(RecordError::Segments { end, .. }) => Some(end),
+                _ => None,
+            };
+            assert_eq!(end, expected, "{kept} bytes kept");
+        }
+    }
+}
+
 #[test]
 fn a_packet_that_a_bridge_shows_twice_was_sent_once() {
     let ends = [[10, 77, 0, 1], [10, 77, 0, 2]];
