@@ -62,8 +62,7 @@ pub enum RecordError {
     /// A capture holds packets that were one packet or several in the other capture.
     #[error(
         "packets in the capture of {end}, such as one with {length} bytes of TCP or UDP, are \
-         several \
-         in the other capture: the network card cuts or joins them; capture after \
+         several in the other capture: the network card cuts or joins them; capture after \
          `ethtool -K DEVICE {how}`"
     )]
     Segments {
@@ -149,7 +148,9 @@ pub fn record(
     let is_uniform = sent.iter().all(|packet| packet.original == length);
     header.frame_length = is_uniform.then_some(length);
     let anew = router::writes_anew(&sent, &received);
-    let [bare_sent, bare] = [&sent, &received].map(|it| router::without_changes(it, anew));
+    let without = |packet: &CapturedPacket| router::without_changes(packet, anew);
+    let bare_sent: Vec<_> = sent.iter().map(without).collect();
+    let bare: Vec<_> = received.iter().map(without).collect();
     let bare_sent: Vec<_> = bare_sent.iter().collect();
     let bare: Vec<_> = bare.iter().collect();
     let arrivals = by_name(&bare_sent, &bare)

@@ -1,7 +1,7 @@
 //! The flow of a captured packet of IP, and whether its checksums are right.
 
 use windfall_files::pcapng::read::CapturedPacket;
-use windfall_wire_net::checksum::checksum;
+use windfall_wire_net::checksum::{Sum, checksum};
 use windfall_wire_net::{Addresses, Carried, IpPacket, Protocol};
 
 use super::link;
@@ -61,35 +61,26 @@ impl<'a> Flow<'a> {
     }
 
     /// Returns the sum over the pseudo header.
-    pub(super) fn pseudo_header(&self) -> windfall_wire_net::checksum::Sum {
+    pub(super) fn pseudo_header(&self) -> Sum {
         let len = u32::try_from(self.carried.len).unwrap_or(u32::MAX);
         let ((addresses, protocol), _) = self.ends;
         addresses.pseudo_header(protocol, len)
     }
 
     /// Returns the sequence number of a segment of TCP with data, and the length of the data.
-    pub(super) fn segment(&self) -> Option<(u32, u32)> {
+    pub(super) fn segment(&self) -> Option<(u32, usize)> {
         let bytes = self.carried.bytes;
         if self.carried.protocol != Protocol::TCP || self.carried.fragment {
             return None;
         }
         let header = usize::from(bytes.get(12)? >> 4) * 4;
         let length = self.carried.len.checked_sub(header.max(20)).filter(|it| *it > 0)?;
-        let number = u32::from_be_bytes(*bytes.get(4..8)?.first_chunk()?);
-        Some((number, u32::try_from(length).ok()?))
+        Some((u32::from_be_bytes(*bytes.get(4..8)?.first_chunk()?), length))
     }
 
-    /// Returns the payload of TCP or UDP, with the sequence number before that of TCP.
-    pub(super) fn payload(&self) -> Option<(&'a [u8], &'a [u8])> {
-        let bytes = self.carried.bytes;
-        match self.carried.protocol {
-            _ if self.carried.fragment => None,
-            Protocol::UDP => Some((&[], bytes.get(8..)?)),
-            Protocol::TCP => {
-                let header = usize::from(bytes.get(12)? >> 4) * 4;
-                Some((&bytes[4..8], bytes.get(header.max(20)..)?))
-            }
-            _ => None,
-        }
+    /// Returns the payload of a datagram of UDP of which all was captured.
+    pub(super) fn datagram(&self) -> Option<&'a [u8]> {
+        let is_udp = self.carried.protocol == Protocol::UDP && self.is_complete();
+        self.carried.bytes.get(8..).filter(|_| is_udp)
     }
 }

@@ -95,9 +95,8 @@ fn nearest(places: &[usize], next: usize) -> Option<usize> {
     if let Some(before) = before.filter(|at| distance(*at) <= Some(WINDOW)) {
         return Some(before);
     }
-    let mut around = [before, Some(ahead), Some(ahead + 1)].into_iter().flatten();
-    let mut found: Vec<(usize, usize)> =
-        around.by_ref().filter_map(|at| Some((distance(at)?, at))).collect();
+    let around = [before, Some(ahead), Some(ahead + 1)].into_iter().flatten();
+    let mut found: Vec<_> = around.filter_map(|at| Some((distance(at)?, at))).collect();
     found.sort_unstable();
     match found[..] {
         [] => None,

@@ -8,7 +8,7 @@ use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_net::checksum::checksum;
 
-use super::RecordError;
+use super::{RecordError, router};
 
 /// The types of headers, by their numbers in the registry of pcap.
 const LOOPBACK: u16 = 0;
@@ -56,38 +56,25 @@ pub(super) fn leave_out_copies(packets: &mut Vec<CapturedPacket>) -> usize {
         while latest.len() >= COPIES_WITHIN {
             latest.pop_front();
         }
-        let original = latest.iter().position(|(other, it)| *other != device && *it == own);
-        match original {
-            // Each packet has one copy at each device.
-            Some(at) if !latest.iter().skip(at).any(|it| *it == (device.clone(), own.clone())) => {
-                latest.push_back((device, own));
-                false
-            }
-            _ => {
-                latest.push_back((device, own));
-                true
-            }
-        }
+        // Each packet has one copy at each device.
+        let mut alike = latest.iter().filter(|(_, it)| *it == own);
+        let is_copy =
+            alike.any(|(other, _)| *other != device) && alike.all(|(it, _)| *it != device);
+        latest.push_back((device, own));
+        !is_copy
     });
     before - packets.len()
 }
 
-/// Returns the device that saw a packet, and the packet without what a router on the way between
-/// devices changes.
+/// Returns the device that saw a packet, and the packet of IP without what a router on the way
+/// between devices changes.
 fn packet_at_device(packet: &CapturedPacket) -> Option<(Bytes, Bytes)> {
-    if packet.link_type != LINUX_COOKED_2 || packet.data.len() < 40 {
+    if packet.link_type != LINUX_COOKED_2 || packet.data.len() < 20 {
         return None;
     }
-    let mut own = packet.data[20..].to_vec();
-    match own[0] >> 4 {
-        4 => {
-            own[8] = 0;
-            own[10..12].fill(0);
-        }
-        6 => own[7] = 0,
-        _ => return None,
-    }
-    Some((packet.data.slice(4..8), own.into()))
+    let mut own = packet.clone();
+    strip(&mut own).ok()?;
+    Some((packet.data.slice(4..8), router::without_changes(&own, false).data))
 }
 
 /// Removes the header before the packet of IP.

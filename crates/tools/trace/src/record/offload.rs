@@ -80,101 +80,86 @@ fn write(packet: &mut CapturedPacket, place: usize, bytes: [u8; 2]) {
     packet.data = data.into();
 }
 
-/// The end whose network card joins segments, or has not cut them yet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Sender,
-    Receiver,
-}
-
 /// Refuses captures in which packets of one end are several of the other.
 ///
 /// # Errors
-/// If a packet arrived undamaged that is as long as no sent one, and one of the two begins with the
-/// other.
+/// If an undamaged packet arrived that was not sent as one, and it is a part of a sent one or has a
+/// sent one as its part.
 pub(super) fn check_segments(
     sent: &[CapturedPacket],
     received: &[CapturedPacket],
 ) -> Result<(), RecordError> {
     let sent: Vec<Flow<'_>> = sent.iter().filter_map(Flow::of_packet).collect();
     let received: Vec<Flow<'_>> = received.iter().filter_map(Flow::of_packet).collect();
-    check_tcp_segments(&sent, &received)?;
-    let sent: Vec<Flow<'_>> = sent.into_iter().filter(Flow::is_complete).collect();
-    let received: Vec<Flow<'_>> = received.into_iter().filter(Flow::is_whole).collect();
-    let lengths: BTreeSet<(Ends, usize)> =
-        sent.iter().map(|it| (it.ends, it.carried.len)).collect();
-    if let Some(length) = longer_than_its_peers(&sent, &received, &lengths, End::Sender) {
-        return Err(RecordError::Segments { end: "the sender", how: "tso off gso off", length });
-    }
-    if let Some(length) = longer_than_its_peers(&received, &sent, &lengths, End::Receiver) {
-        return Err(RecordError::Segments { end: "the receiver", how: "gro off lro off", length });
-    }
-    Ok(())
+    check_tcp(&sent, &received)?;
+    check_udp(&sent, &received)
 }
 
-/// Refuses captures in which an undamaged segment of TCP is a part of a sent one, or has a sent one
-/// as its part. Sequence numbers tell, also if a capture keeps the headers only.
-fn check_tcp_segments(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError> {
-    let mut lengths = BTreeMap::<(Ends, u32), BTreeSet<u32>>::new();
+/// Returns the error of a sender whose card cuts a packet with `length` bytes.
+fn cut(length: usize) -> RecordError {
+    RecordError::Segments { end: "the sender", how: "tso off gso off", length }
+}
+
+/// Returns the error of a receiver whose card has joined a packet with `length` bytes.
+fn joined(length: usize) -> RecordError {
+    RecordError::Segments { end: "the receiver", how: "gro off lro off", length }
+}
+
+/// Sequence numbers tell which segment of TCP is part of another, also if a capture keeps the
+/// headers only.
+fn check_tcp(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError> {
+    let mut lengths = BTreeMap::<(Ends, u32), BTreeSet<usize>>::new();
     for (flow, (number, length)) in sent.iter().filter_map(|it| Some((it, it.segment()?))) {
         lengths.entry((flow.ends, number)).or_default().insert(length);
     }
-    for flow in
-        received.iter().filter(|it| it.is_whole() || !it.is_complete() && it.has_right_header)
-    {
+    for flow in received {
         let Some((number, length)) = flow.segment() else { continue };
+        let is_undamaged = flow.is_whole() || !flow.is_complete() && flow.has_right_header;
         let from_there = lengths.get(&(flow.ends, number));
-        if from_there.is_some_and(|it| it.contains(&length)) {
+        if !is_undamaged || from_there.is_some_and(|it| it.contains(&length)) {
             continue;
         }
         let before = lengths.range((flow.ends, 0)..=(flow.ends, number)).next_back();
-        let whole = before.and_then(|((_, first), it)| Some((number - first, *it.last()?)));
-        if let Some((_, longer)) = whole.filter(|(skipped, it)| skipped + length <= *it) {
-            let length = longer as usize;
-            return Err(RecordError::Segments {
-                end: "the sender",
-                how: "tso off gso off",
-                length,
-            });
+        if let Some(((_, first), sent)) = before
+            && let Some(longest) = sent.last()
+            && (number - first) as usize + length <= *longest
+        {
+            return Err(cut(*longest));
         }
         if from_there.is_some() {
-            let length = length as usize;
-            return Err(RecordError::Segments {
-                end: "the receiver",
-                how: "gro off lro off",
-                length,
-            });
+            return Err(joined(length));
         }
     }
     Ok(())
 }
 
-/// Returns the length of a packet among `joined` whose payload begins with all of the payload of
-/// one among `parts`, if one of the received two is as long as no packet at the sender.
-fn longer_than_its_peers(
-    joined: &[Flow<'_>],
-    parts: &[Flow<'_>],
-    sent_lengths: &BTreeSet<(Ends, usize)>,
-    joins: End,
-) -> Option<usize> {
-    let is_new = |flow: &Flow<'_>| !sent_lengths.contains(&(flow.ends, flow.carried.len));
-    let mut whole = BTreeMap::<(Ends, &[u8], &[u8]), Vec<(usize, &[u8])>>::new();
-    for flow in joined.iter().filter(|it| joins == End::Sender || is_new(it)) {
-        if let Some((number, payload)) = flow.payload()
-            && let Some(head) = payload.get(..LEAST)
-        {
-            whole.entry((flow.ends, number, head)).or_default().push((flow.carried.len, payload));
+/// A datagram of UDP is part of another if that begins with it. Only lengths that were not sent are
+/// looked at: datagrams of several lengths may begin alike.
+fn check_udp(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError> {
+    let sent: Vec<(Ends, &[u8])> =
+        sent.iter().filter_map(|it| Some((it.ends, it.datagram()?))).collect();
+    let lengths: BTreeSet<(Ends, usize)> =
+        sent.iter().map(|(ends, payload)| (*ends, payload.len())).collect();
+    let mut by_head = BTreeMap::<(Ends, &[u8]), Vec<&[u8]>>::new();
+    for (ends, payload) in &sent {
+        if let Some(head) = payload.get(..LEAST) {
+            by_head.entry((*ends, head)).or_default().push(payload);
         }
     }
-    for flow in parts.iter().filter(|it| joins == End::Receiver || is_new(it)) {
-        let Some((number, payload)) = flow.payload() else { continue };
+    for flow in received {
+        let Some(payload) = flow.datagram() else { continue };
         let Some(head) = payload.get(..LEAST) else { continue };
-        let longer = whole.get(&(flow.ends, number, head)).into_iter().flatten();
-        for (length, joined) in longer {
-            if joined.len() > payload.len() && joined.starts_with(payload) {
-                return Some(*length);
+        if lengths.contains(&(flow.ends, payload.len())) || !flow.is_whole() {
+            continue;
+        }
+        for sent in by_head.get(&(flow.ends, head)).into_iter().flatten() {
+            if sent.starts_with(payload) {
+                return Err(cut(sent.len()));
+            }
+            if payload.starts_with(sent) {
+                return Err(joined(payload.len()));
             }
         }
     }
-    None
+    Ok(())
 }

@@ -94,23 +94,20 @@ impl Header {
     }
 }
 
-/// Returns packets without what routers change, by which they are matched. Some routers also write
+/// Returns a packet without what routers change, by which it is matched. Some routers also write
 /// identifications, flags and options `anew`.
-pub(super) fn without_changes(packets: &[CapturedPacket], anew: bool) -> Vec<CapturedPacket> {
-    let without = |packet: &CapturedPacket| {
-        let Some(header) = header(packet) else { return packet.clone() };
-        let mut data = packet.data.to_vec();
-        header.write(&mut data, 0, 0);
-        if let Header::Four(length) = header {
-            data[CHECKSUM..CHECKSUM + 2].fill(0);
-            if anew {
-                data[IDENTIFICATION..IDENTIFICATION + 4].fill(0);
-                data[20..length].fill(0);
-            }
+pub(super) fn without_changes(packet: &CapturedPacket, anew: bool) -> CapturedPacket {
+    let Some(header) = header(packet) else { return packet.clone() };
+    let mut data = packet.data.to_vec();
+    header.write(&mut data, 0, 0);
+    if let Header::Four(length) = header {
+        data[CHECKSUM..CHECKSUM + 2].fill(0);
+        if anew {
+            data[IDENTIFICATION..IDENTIFICATION + 4].fill(0);
+            data[20..length].fill(0);
         }
-        CapturedPacket { data: Bytes::from(data), ..packet.clone() }
-    };
-    packets.iter().map(without).collect()
+    }
+    CapturedPacket { data: Bytes::from(data), ..packet.clone() }
 }
 
 /// The routes of IPv4 and of IPv6, which routers choose apart.
@@ -157,12 +154,13 @@ impl Routes {
         let mut data = sent.data.to_vec();
         match self::header(received) {
             // A header whose checksum is right is as the last router wrote it.
-            Some(Header::Four(length)) if checksum(&received.data[..length]) == 0 => match header {
-                Header::Four(own) if own == length => {
+            Some(own @ Header::Four(length)) if checksum(&received.data[..length]) == 0 => {
+                if matches!(header, Header::Four(sent) if sent == length) {
                     data[..length].copy_from_slice(&received.data[..length]);
+                } else {
+                    header.write(&mut data, own.class(&received.data), own.hops(&received.data));
                 }
-                _ => {}
-            },
+            }
             _ if route == Route::default() => {}
             _ => {
                 let class = header.class(&data);
