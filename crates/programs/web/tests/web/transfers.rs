@@ -11,7 +11,7 @@ use windfall_testkit::folder::Folder;
 use windfall_web::{KEYS_DIFFER, SapDirection, Site};
 
 use crate::support::{
-    Running, delivery_with, fetch, fetcher, fetcher_with, get, noise, put, run, site,
+    Running, delivery, delivery_with, fetch, fetcher, fetcher_with, get, noise, put, run, site,
 };
 
 const WAYS: [SapDirection; 2] = [SapDirection::ServerCalls(0), SapDirection::ClientOpens];
@@ -141,11 +141,12 @@ fn many_files_share_the_connection_that_the_client_opens() {
     for (number, bytes) in files.iter().enumerate() {
         put(&folder, &format!("{number}.jpg"), bytes);
     }
-    let server = site(&folder);
+    let delivery = delivery();
+    let port = delivery.port();
+    let server = Running::start(|_| Site::new(folder.path(), Some(delivery)).expect("a folder"));
     run(async {
         let client = Arc::new(fetcher("image/jpeg", true, SapDirection::ClientOpens));
         // One of them opens the connection, which the others wait for.
-        let sockets = udp_sockets();
         let mut fetches = JoinSet::new();
         for number in 0..files.len() {
             let client = Arc::clone(&client);
@@ -156,8 +157,7 @@ fn many_files_share_the_connection_that_the_client_opens() {
             let (number, got) = fetched.expect("no panic");
             assert!(got.over_sap && got.bytes == files[number], "{number}: {:?}", got.fallback);
         }
-        // Other tests of this process open and close theirs meanwhile.
-        assert!(udp_sockets() < sockets + files.len(), "{sockets}");
+        assert_eq!(udp_sockets_to(port), 1);
     });
 }
 
@@ -206,6 +206,14 @@ fn different_keys_are_named_as_the_reason_for_tcp() {
 }
 
 /// Returns the number of UDP sockets on loopback's ports of this network namespace.
+/// Counts the sockets of UDP that are connected to this port.
+fn udp_sockets_to(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/self/net/udp").expect("a table of sockets");
+    let end = format!(":{port:04X}");
+    let remotes = table.lines().filter_map(|line| line.split_whitespace().nth(2));
+    remotes.filter(|remote| remote.ends_with(&end)).count()
+}
+
 fn udp_sockets() -> usize {
     std::fs::read_to_string("/proc/self/net/udp").map_or(0, |text| text.lines().count())
 }

@@ -121,17 +121,8 @@ fn a_program_that_was_told_to_end_has_not_failed() {
 
 /// A line of the shell that writes its process into a file and lasts; it ends with 7 by SIGTERM.
 fn lasting_far(process: &Path) -> String {
-    let lasts = "while :; do sleep 0.1; done";
-    format!("trap 'exit 7' TERM; echo $$ >{}; {lasts}", process.display())
-}
-
-/// Returns the errors of a run, without the words of a shell whose program was ended.
-fn said_by_the_run(output: &Output) -> String {
-    said(output)
-        .lines()
-        .filter(|it| !it.ends_with("Terminated"))
-        .map(|it| it.to_owned() + "\n")
-        .collect()
+    // Of a program in the background the shell does not say that it was ended.
+    format!("trap 'exit 7' TERM; echo $$ >{}; sleep 100 & wait", process.display())
 }
 
 /// A line of the shell that waits until the run has buried the process in this file.
@@ -147,7 +138,7 @@ fn what_ends_the_process_group_is_no_failure_of_the_far_end() {
     let process = folder.path().join("process");
     let far = lasting_far(&process);
     let near = format!(
-        "trap '{}; exit 5' TERM; {}; echo begun; while :; do sleep 0.1; done",
+        "trap '{}; exit 5' TERM; {}; echo begun; sleep 100 & wait",
         buried(&process),
         until(&format!("-s {}", process.display()))
     );
@@ -168,7 +159,7 @@ fn what_ends_the_process_group_is_no_failure_of_the_far_end() {
         rustix::process::kill_process_group(group, rustix::process::Signal::TERM)
             .expect("it lives");
         let output = run.wait_with_output().expect("it ends");
-        assert_eq!((output.status.code(), said_by_the_run(&output).as_str()), (Some(code), ""));
+        assert_eq!((output.status.code(), said(&output).as_str()), (Some(code), ""));
     }
 }
 
@@ -188,7 +179,7 @@ fn a_program_that_ends_its_own_process_group_is_no_interrupt() {
     let output = run.output().expect("it runs");
     let far = far.replace('\'', "\\'");
     let failure = format!("windfall: failed at far: \"{far}\" ended with 7\n");
-    assert_eq!((output.status.code(), said_by_the_run(&output)), (Some(7), failure));
+    assert_eq!((output.status.code(), said(&output)), (Some(7), failure));
 }
 
 #[test]

@@ -295,6 +295,16 @@ impl SerialDevice {
         format!("serial:{}", self.place.display())
     }
 
+    /// Removes a line with the far end behind it, and attaches another one; returns that.
+    fn replace(&self, line: Line, far: Background, options: &str) -> (Line, Background) {
+        drop(far);
+        drop(line);
+        let second = Line::new(0.0);
+        self.attach(&second);
+        let far = far_end(&second, options);
+        (second, far)
+    }
+
     fn attach(&self, line: &Line) {
         let _ = std::fs::remove_file(&self.place);
         std::os::unix::fs::symlink(&line.names[0], &self.place).expect("a link");
@@ -331,11 +341,7 @@ fn a_device_that_comes_back_is_opened_again() {
         .spawn()
         .expect("it starts");
     await_file(&marker);
-    drop(far);
-    drop(first);
-    let second = Line::new(0.0);
-    device.attach(&second);
-    let _far = far_end(&second, "");
+    let _second = device.replace(first, far, "");
     let _ = std::fs::remove_file(&marker);
     let output = near.wait_with_output().expect("it ends");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -365,11 +371,7 @@ fn a_device_takes_the_mtu_of_each_negotiation() {
         .spawn()
         .expect("it starts");
     await_file(&marker);
-    drop(far);
-    drop(first);
-    let second = Line::new(0.0);
-    device.attach(&second);
-    let _far = far_end(&second, "--mtu 900");
+    let _second = device.replace(first, far, "--mtu 900");
     let output = near.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
