@@ -20,7 +20,7 @@ static LOOK: extern "C" fn() = look;
 
 /// Returns whether the standard output was closed when the process began.
 ///
-/// What is written to it then is lost without an error.
+/// The runtime opens `/dev/null` in its place, so a write fails no more.
 #[must_use]
 pub fn standard_output_was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)

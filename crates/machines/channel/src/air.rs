@@ -61,8 +61,8 @@ impl AirConfig {
 
 /// The air of one direction.
 ///
-/// What happens to the frame of number *n* follows from the seed, the direction's name, *n* and the
-/// state of the models, so a seed repeats it in real time too. Each model draws from a stream that
+/// The seed, the direction's name, the number of a frame and the state of the models decide the
+/// outcome of the frame, so a seed repeats it in real time too. Each model draws from a stream that
 /// is named after its kind, and after how many of that kind come before it: what other models there
 /// are changes nothing of what it draws.
 #[derive(Clone, Debug)]

@@ -247,7 +247,7 @@ impl Args {
         let Some(path) = &self.input_file else { return Ok(urls) };
         let mut budget = input::budget()?;
         let text = input::read_list(path, "list of addresses", &mut budget)?;
-        for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;

@@ -13,7 +13,8 @@ pub struct ConnectionRecord {
     pub local: Option<SocketAddr>,
     /// The address of the peer.
     pub remote: Option<SocketAddr>,
-    /// Bytes from this end that the peer has acknowledged.
+    /// Bytes from this end that the peer has acknowledged; those written, if the kernel's TCP sent
+    /// them.
     pub sent: u64,
     /// Bytes from the peer to this end.
     pub received: u64,
