@@ -12,7 +12,8 @@ use crate::memory::{BodyMemory, HeldMemory, MemorySpent};
 use crate::sparse::SparseBytes;
 use windfall_bodies::{BodyMessageError, BodyPlan, Control, TransferToken};
 
-/// The damage of a body; ranges are in order.
+/// The damage of a body; ranges are in order, and count from the first byte of the body unless
+/// something else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyDamage {
     /// The ranges that did not arrive; they are zeros.
@@ -49,6 +50,18 @@ impl BodyDamage {
             }
             left.remove(range.start as u64..range.end as u64);
             *ranges = narrow(&left);
+        }
+    }
+
+    /// Returns the damage of a body that begins at this position of its file, with ranges that
+    /// count from the first byte of the file.
+    #[must_use]
+    pub fn in_file_from(&self, position: usize) -> Self {
+        let from = |range: &Range<usize>| range.start + position..range.end + position;
+        Self {
+            missing: self.missing.iter().map(from).collect(),
+            suspect: self.suspect.iter().map(from).collect(),
+            unchecked: self.unchecked,
         }
     }
 

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use windfall_socket::SapOptions;
 
 use crate::arriving::ArrivingBody;
-use crate::assembly::{BodyDamage, DeliveredBody};
+use crate::assembly::DeliveredBody;
 use crate::blocking::blocking;
 use crate::calls::{CallPort, CallPorts};
 use crate::connection_pool::{KEYS_DIFFER, SapConnectionPool};
@@ -134,16 +134,6 @@ pub struct Fetched {
 }
 
 impl FetchedBody {
-    /// Returns the damage of a body that comes over SAP; `None` over TCP, which knows of none.
-    #[must_use]
-    pub fn damage(&self) -> Option<BodyDamage> {
-        match self {
-            Self::Sap(body) => Some(body.damage.clone()),
-            Self::Arriving(_) => Some(BodyDamage::default()),
-            Self::Tcp(_) => None,
-        }
-    }
-
     /// Returns the bytes that came over TCP in place of a transfer that broke off.
     #[must_use]
     pub fn repaired(&self) -> u64 {

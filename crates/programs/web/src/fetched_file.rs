@@ -20,7 +20,7 @@ pub struct FetchedFile {
     pub seconds: f64,
     /// Its media type, as the server says it.
     pub media_type: String,
-    /// The damage of a body that came over SAP.
+    /// The damage of a body that came over SAP, by positions in the file.
     pub damage: Option<BodyDamage>,
     /// The bytes that were asked for once more.
     pub repaired: u64,

@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_LENGTH, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, 
 use hyper::{HeaderMap, StatusCode, Uri};
 
 use super::{Fetched, FetchedBody, Fetcher, set};
+use crate::assembly::BodyDamage;
 use crate::content_range::{AskedRange, ContentRange, length_of_none};
 use crate::fetch_error::FetchError;
 use crate::repair::{is_part_of, strong_version};
@@ -96,6 +97,17 @@ impl Fetched {
     pub fn length_without_range(&self) -> Option<u64> {
         let is_none = self.head.status == StatusCode::RANGE_NOT_SATISFIABLE;
         length_of_none(&self.head.headers).filter(|_| is_none)
+    }
+
+    /// Returns the damage of a body that comes over SAP, whose ranges are positions in the file,
+    /// also of a part; `None` over TCP, which knows of none.
+    #[must_use]
+    pub fn damage(&self) -> Option<BodyDamage> {
+        match &self.body {
+            FetchedBody::Sap(body) => Some(body.damage.in_file_from(self.position() as usize)),
+            FetchedBody::Arriving(_) => Some(BodyDamage::default()),
+            FetchedBody::Tcp(_) => None,
+        }
     }
 
     /// Checks that a part is the one that was asked for, of the version that was asked for.
@@ -252,5 +264,39 @@ impl Fetcher {
             && is_part_of(reply.headers(), &fetched.head.headers);
         let extent = Extent { is_part: true, part: Some(came.range.end as u64), file };
         is_rest.then(|| Rest::Part(reply.into_body(), extent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::CONTENT_RANGE;
+    use hyper::{Response, http::response};
+
+    use super::*;
+    use crate::assembly::DeliveredBody;
+
+    fn head(status: StatusCode, content_range: &'static str) -> response::Parts {
+        let (mut head, ()) = Response::new(()).into_parts();
+        head.status = status;
+        head.headers.insert(CONTENT_RANGE, HeaderValue::from_static(content_range));
+        head
+    }
+
+    #[test]
+    fn damage_to_a_part_is_named_by_its_place_in_the_file() {
+        let damage = BodyDamage {
+            missing: core::iter::once(0..10).collect(),
+            suspect: vec![20..30, 90..100],
+            unchecked: 7,
+        };
+        let fetched = |status| {
+            let body = DeliveredBody::new(vec![0; 100], damage.clone(), true);
+            Fetched::new(head(status, "bytes 30000-30099/30100"), FetchedBody::Sap(body), None)
+        };
+        let part = fetched(StatusCode::PARTIAL_CONTENT).damage().expect("it came over SAP");
+        assert_eq!(part.missing.first(), Some(&(30_000..30_010)));
+        assert_eq!(part.suspect, [30_020..30_030, 30_090..30_100]);
+        assert_eq!((part.bytes(), part.unchecked), (damage.bytes(), 7));
+        assert_eq!(fetched(StatusCode::OK).damage(), Some(damage));
     }
 }

@@ -139,7 +139,7 @@ impl Job {
         (bytes, repaired): (u64, u64),
         began: Instant,
     ) -> FetchedFile {
-        let damage = fetched.body.damage();
+        let damage = fetched.damage();
         let repaired = repaired + fetched.body.repaired();
         let media_type = fetched.media_type();
         let fallback = fetched.fallback;

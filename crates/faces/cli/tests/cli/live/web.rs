@@ -87,22 +87,31 @@ fn a_damaged_picture_is_reported_and_can_be_repaired() {
     let line = "set -e; u=http://10.77.0.2:8080/a.jpg
         $0 get --approx 'image/*' --json --metadata -o damaged.jpg $u
         $0 get --approx 'image/*' --client-opens --repair all --json -o whole.jpg $u
-        cmp whole.jpg site/a.jpg";
+        cmp whole.jpg site/a.jpg
+        head -c 30000 site/a.jpg >rest.jpg
+        $0 get -C --approx 'image/*' --repair none --json --metadata -o rest.jpg $u";
     let options = "--rate 10Mbps --ber 3e-5 --accept-damaged";
     let said = beside_a_server(&folder, options, "serve site", line);
     let reports: Vec<Value> =
         said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let [damaged, whole] = &reports[..] else { panic!("{said}") };
+    let [damaged, whole, rest] = &reports[..] else { panic!("{said}") };
     assert_eq!((&damaged["over"], &whole["over"]), (&"sap".into(), &"sap".into()), "{said}");
     assert!(damaged["suspect"].as_u64() > Some(0), "{said}");
     assert!(whole["repaired"].as_u64() > Some(0), "{said}");
     assert_eq!((&whole["suspect"], &whole["missing"]), (&0.into(), &0.into()), "{said}");
-    // Every byte that differs lies in a range that is reported.
+    assert!(rest["suspect"].as_u64() > Some(0), "{said}");
+    names_each_damaged_byte(&folder, "damaged.jpg", damaged);
+    names_each_damaged_byte(&folder, "rest.jpg", rest);
+}
+
+/// Checks that every byte of a file that differs from that of the server lies in a range of its
+/// report, and that the file beside it says the same.
+fn names_each_damaged_byte(folder: &Folder, name: &str, report: &Value) {
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("a file");
-    let arrived = read("damaged.jpg");
+    let arrived = read(name);
     let original = read("site/a.jpg");
     assert_eq!(arrived.len(), original.len());
-    let ranges = |name: &str| damaged[name].as_array().expect("a list").clone();
+    let ranges = |name: &str| report[name].as_array().expect("a list").clone();
     let known: Vec<(usize, usize)> = [ranges("suspect_ranges"), ranges("missing_ranges")]
         .concat()
         .iter()
@@ -110,10 +119,10 @@ fn a_damaged_picture_is_reported_and_can_be_repaired() {
         .collect();
     let differ = (0..arrived.len()).filter(|at| arrived[*at] != original[*at]);
     for at in differ {
-        assert!(known.iter().any(|(start, end)| (*start..*end).contains(&at)), "{at}: {said}");
+        assert!(known.iter().any(|(start, end)| (*start..*end).contains(&at)), "{at}: {report}");
     }
-    let beside = read("damaged.jpg.damage.json");
-    assert_eq!(serde_json::from_slice::<Value>(&beside).expect("JSON"), *damaged);
+    let beside = read(&format!("{name}.damage.json"));
+    assert_eq!(serde_json::from_slice::<Value>(&beside).expect("JSON"), *report);
 }
 
 #[test]
