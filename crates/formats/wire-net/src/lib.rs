@@ -26,6 +26,7 @@ mod protocol;
 pub mod sap;
 pub mod segment;
 pub mod tcp;
+pub mod transport;
 pub mod udp;
 pub mod udplite;
 

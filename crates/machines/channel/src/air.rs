@@ -19,7 +19,7 @@ use windfall_base::{Congestion, Frame, Seed, Stream};
 
 pub use bits::Gaps;
 pub use burst::{BurstWindow, Truncation};
-pub use byte_range::ByteRange;
+pub use byte_range::{ByteRange, RangeOrigin};
 pub use chance::Chance;
 pub(crate) use chance::Chances;
 pub use error::ParseModelError;
@@ -31,6 +31,7 @@ pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;
 use crate::fate::FrameFate;
+use byte_range::BitRange;
 use model::State;
 
 impl ErrorModelKind {
@@ -46,7 +47,7 @@ pub struct AirConfig {
     /// The bits that may be hit besides the packet; none by default.
     pub exposure: Exposure,
     /// Bit errors strike only these bytes of the payload; all of it if `None`.
-    pub range: Option<Range<u32>>,
+    pub range: Option<ByteRange>,
     /// Frames that may be marked are, where a model of losses would lose them, as netem's `ecn`.
     pub marks: bool,
 }
@@ -69,7 +70,7 @@ impl AirConfig {
 pub struct Air {
     layers: Vec<Layer>,
     exposure: Exposure,
-    range: Option<Range<u32>>,
+    range: Option<ByteRange>,
     number: u64,
     marks: bool,
     /// The last frame that was judged is to be marked.
@@ -199,29 +200,29 @@ pub(crate) struct Target {
     pub(crate) origin: u32,
     /// From the first to the last bit that is not spared, by whole-frame position.
     pub(crate) open: Range<u32>,
+    /// The headers of the packet that are spared, by whole-frame position.
+    spared: Range<u32>,
 }
 
 impl Target {
-    fn of(frame: &Frame, exposure: Exposure, range: Option<&Range<u32>>) -> Self {
+    fn of(frame: &Frame, exposure: Exposure, range: Option<&ByteRange>) -> Self {
         let header = frame.header.len() as u32 * 8;
         let payload = frame.payload.len() as u32 * 8;
         let trailer = frame.trailer.len() as u32 * 8;
-        let inside = match range {
-            Some(range) => {
-                let end = range.end.saturating_mul(8).min(payload);
-                range.start.saturating_mul(8).min(end)..end
-            }
-            None => 0..payload,
+        let bits = match range {
+            Some(range) => range.bits_of(frame),
+            None => BitRange { open: 0..payload, headers: 0 },
         };
         let parts = [
             0..if exposure.header { header } else { 0 },
-            header + inside.start..header + inside.end,
+            header + bits.open.start..header + bits.open.end,
             header + payload..header + payload + if exposure.trailer { trailer } else { 0 },
         ];
+        let spared = header..header + bits.headers;
         let bits = parts.iter().map(|part| part.end - part.start).sum();
         let open = if exposure.header { 0 } else { header }
             ..header + payload + if exposure.trailer { trailer } else { 0 };
-        Self { parts, bits, origin: header, open }
+        Self { parts, bits, origin: header, open, spared }
     }
 
     /// The whole-frame position of exposed bit `position`.
@@ -291,6 +292,7 @@ impl FrameDamage {
             (a, b) => a.or(b),
         };
         let mut inverted = core::mem::take(&mut self.whole);
+        inverted.retain(|position| !target.spared.contains(position));
         inverted.extend(self.positions.iter().map(|&position| target.whole(position)));
         if !inverted.is_sorted_by(|a, b| a < b) {
             inverted.sort_unstable();

@@ -21,7 +21,8 @@ mod surroundings;
 pub use air::{
     Air, AirConfig, BurstWindow, ByteRange, Chance, CloneProcess, ErrorModel, ErrorModelKind,
     ErrorProcess, FrameDamage, Gaps, GilbertElliott, GsmBlocks, GsmConfig, GsmEnvironment,
-    ListedModel, LossPattern, LossStates, Model, ParseModelError, SignalQuality, Truncation,
+    ListedModel, LossPattern, LossStates, Model, ParseModelError, RangeOrigin, SignalQuality,
+    Truncation,
 };
 pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;

@@ -470,6 +470,11 @@ impl Radio {
                 let samplers = &mut self.samplers;
                 let stream = &mut stream();
                 let fate = judge::by_pattern(samplers, sent, &reception, noise, is_for, stream);
+                let fate = if is_for && self.config.spares_headers {
+                    transmission.without_damaged_headers(fate)
+                } else {
+                    fate
+                };
                 if self.config.reliability && is_for {
                     sure = judge::reliability(samplers, sent, &fate, &reception, noise, stream);
                 }

@@ -2,6 +2,7 @@
 
 mod account;
 pub mod assist;
+mod checksums;
 pub mod classify;
 pub mod flows;
 pub mod gsm;
@@ -22,6 +23,7 @@ use windfall_mac::wifi::{Contention, Rest};
 use windfall_queue::{Discipline, Limits};
 
 pub use account::Counters;
+pub use checksums::ChecksumConfig;
 pub use repairs::RepairsConfig;
 
 use crate::event::InterfaceEvent;
@@ -61,6 +63,8 @@ pub struct InterfaceConfig {
     pub assist: AssistConfig,
     /// The erasure codes across packets.
     pub repairs: RepairsConfig,
+    /// The checksums of packets whose owner accepts damage.
+    pub checksums: ChecksumConfig,
     /// The link below.
     pub link: LinkLayerConfig,
     /// Keep events for [`Interface::poll_event`]; without it only counters and the ledger are kept.
@@ -78,6 +82,7 @@ impl Default for InterfaceConfig {
             flows: Vec::new(),
             assist: AssistConfig::default(),
             repairs: RepairsConfig::default(),
+            checksums: ChecksumConfig::default(),
             link: LinkLayerConfig::Pipe(PipeConfig::default()),
             observe: false,
         }
@@ -106,6 +111,7 @@ pub struct Interface {
     classifier: Classifier,
     assist: Assist,
     repairs: Repairs,
+    checksums: ChecksumConfig,
     link: Box<dyn Link>,
     account: InterfaceAccount,
 }
@@ -115,7 +121,7 @@ impl Interface {
     #[must_use]
     pub fn new(config: InterfaceConfig, seed: Seed, name: &str) -> Self {
         let InterfaceConfig { mtu, rules, queue, discipline, flows, .. } = config;
-        let InterfaceConfig { assist, repairs, link, observe, .. } = config;
+        let InterfaceConfig { assist, repairs, checksums, link, observe, .. } = config;
         let classifier = Classifier::new(rules);
         let random = Stream::new(seed, &format!("{name}/queue"));
         let queues = QueueConfig { discipline, limits: queue, flows, random };
@@ -131,7 +137,8 @@ impl Interface {
         };
         let assist = Assist::new(assist);
         let repairs = Repairs::new(repairs, name);
-        Self { mtu, classifier, assist, repairs, link, account: InterfaceAccount::new(observe) }
+        let account = InterfaceAccount::new(observe);
+        Self { mtu, classifier, assist, repairs, checksums, link, account }
     }
 
     /// Returns the oldest event; `None` always if the interface is not observed.
@@ -222,6 +229,7 @@ impl Interface {
         if len > self.mtu.min(MAX_MTU) {
             return self.account.refused(tag, DropReason::TooBig, len);
         }
+        self.checksums.handle_sent(&mut frame);
         let seen = self.assist.keeps_packets().then(|| frame.clone());
         self.repairs.protect(now, &mut frame);
         match self.link.take_packet(now, frame, &mut self.account) {
@@ -291,6 +299,7 @@ impl Interface {
             self.repeat(now);
             match fate {
                 Ok(()) => {
+                    self.checksums.handle_received(&mut frame);
                     self.account.delivered(&frame);
                     return Some(frame);
                 }

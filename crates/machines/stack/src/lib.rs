@@ -19,7 +19,8 @@ pub use interface::gsm::{GsmLinkConfig, GsmService, GsmTunnel};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{
-    Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM, RepairsConfig,
+    ChecksumConfig, Counters, DEVICE, Interface, InterfaceConfig, LinkLayerConfig, MEDIUM,
+    RepairsConfig,
 };
 pub use serial::{SerialConfig, SerialCounters, SerialEnd, SerialEvent, SerialFraming};
 pub use windfall_mac::wifi::radio::{Airtime, Period};

@@ -69,6 +69,26 @@ impl Choice for FramePart {
     ];
 }
 
+/// The treatment of the transport checksums of packets that arrive damaged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksums {
+    /// They stay as their sender wrote them, so that a kernel drops the packets.
+    #[default]
+    Keep,
+    /// UDP over IPv4 is sent without a checksum.
+    Clear,
+    /// The receiving interface writes them anew.
+    Mend,
+}
+
+impl Choice for Checksums {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("keep", Self::Keep, "leave them: kernels drop what is damaged"),
+        ("clear", Self::Clear, "send UDP over IPv4 without one"),
+        ("mend", Self::Mend, "write those of UDP, UDP-Lite, TCP and ICMP anew on arrival"),
+    ];
+}
+
 settings! {
     /// The settings of one direction of a link; what is unset is as the link has it.
     pub struct Direction with AppliesTo {
@@ -253,10 +273,13 @@ settings! {
             detail: "[error-trace.md](error-trace.md) has the format.",
             metadata: Some(AppliesTo::Air),
         }
-        /// Bytes of a packet that bit errors are limited to: 28..1500
+        /// Bytes of a packet that bit errors are limited to: payload, 28..1500 or payload 0..40
         "range" range: ByteRange {
-            value: "A..B", example: "28..1500", unset: "the whole packet",
+            value: "RANGE", example: "payload 12..", unset: "the whole packet",
             metadata: Some(AppliesTo::Air),
+            detail: "`payload` is what follows the headers of IP and of UDP, UDP-Lite, TCP or \
+                     ICMP. Bytes count from 0, and the second number is the first byte that is \
+                     not hit.",
         }
         /// Parts of a frame that the air may damage besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
@@ -310,6 +333,15 @@ settings! {
         "accept-damaged" accept_damaged: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
         }
+        /// Checksums of packets that may arrive damaged: keep, clear or mend
+        "checksums" checksums: Checksums {
+            value: "WORD", example: "mend", default: "keep", metadata: Some(AppliesTo::Sender),
+            detail: "With `clear` and `mend` damage reaches programs whose kernels check \
+                     everything. Bit errors then spare the headers of packets, unless `range` says \
+                     otherwise. `clear` sends UDP over IPv4 without a checksum (RFC 768), and \
+                     leaves all else alone. `mend` is not for gsm and coded frames, whose headers \
+                     cannot be spared.",
+        }
         /// Queue before the link: its discipline, its length, and what keeps it short
         "queue" queue: Queue {
             doc: queue::HELP,
@@ -320,6 +352,13 @@ settings! {
 }
 
 impl Direction {
+    /// Tells whether bit errors spare the headers of packets, so that damage reaches programs. In
+    /// coded frames a packet has no place of its own.
+    pub(crate) fn spares_headers(&self) -> bool {
+        let checksums = self.checksums.value().unwrap_or_default();
+        checksums != Checksums::Keep && value_if_set(&self.policy).is_none()
+    }
+
     /// Returns the error models of the air, in the order in which they act, and the bytes that
     /// they are limited to.
     #[must_use]
@@ -328,7 +367,8 @@ impl Direction {
             Some(AppliesTo::Errors(model)) => model(self, setting),
             _ => None,
         });
-        let range = self.range.value().map(|range| range.0);
+        let unset = self.spares_headers().then_some(ByteRange::PAYLOAD);
+        let range = self.range.value().or(unset);
         AirConfig { models: models.collect(), range, ..AirConfig::default() }
     }
 }

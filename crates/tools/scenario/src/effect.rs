@@ -4,17 +4,17 @@ use core::ops::Range;
 
 use toml::Spanned;
 use windfall_base::{LineRate, Rate};
-use windfall_channel::{Bucket, Model};
+use windfall_channel::{Bucket, Model, RangeOrigin};
 use windfall_link::Arq;
 use windfall_sap::Profile;
 use windfall_settings::{Get, Requirement, Setting, Settings, value_if_set};
 use windfall_wire_link::ieee80211::Phy;
 
 use crate::app::{App, AppArrivals, AppMode};
-use crate::direction::Direction;
+use crate::direction::{Checksums, Direction};
 use crate::error::SettingFault;
 use crate::flows::Flow;
-use crate::link::{Link, Path};
+use crate::link::{Link, LinkKind, Path};
 use crate::model::{RunSettings, Scenario};
 use crate::sap;
 use crate::side::Side;
@@ -22,6 +22,9 @@ use crate::station::Station;
 use crate::wifi::{ProtectionWord, Radio, StationMode, StationRadio};
 
 type Checked = Result<(), SettingFault>;
+
+/// The shortest headers before a payload, those of IPv4 and UDP, in bytes.
+const LEAST_HEADERS: u32 = 28;
 
 /// A setting that has an effect only under a condition: its row, the condition, and what to say
 /// where it does not hold, with the fix.
@@ -37,6 +40,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
         check_air(link)?;
         check_wire(link)?;
         check_combining(link, scenario)?;
+        check_checksums(link, scenario)?;
     }
     scenario.stations.iter().try_for_each(|station| check_radio(station, scenario))?;
     scenario.apps.iter().try_for_each(|app| hold(app, scenario, APP))
@@ -255,6 +259,36 @@ fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
     Ok(())
 }
 
+/// Checks that packets may arrive damaged whose checksums are cleared or mended, and that their
+/// headers can be spared where they are mended.
+fn check_checksums(link: &Link, scenario: &Scenario) -> Checked {
+    let is_accepted_of_flow =
+        scenario.flows.iter().any(|it| it.accept_damaged.value() == Some(true));
+    let whole = Side::BOTH.map(|side| link.direction(side));
+    let is_accepted = whole.iter().any(|it| it.accept_damaged.value() == Some(true));
+    for said in [&link.both, &link.uplink, &link.downlink] {
+        let Some(checksums) = &said.checksums else { continue };
+        let fault = |message: &str| Err(SettingFault::at(checksums.span(), message.to_owned()));
+        if *checksums.get_ref() == Checksums::Keep {
+            continue;
+        }
+        if !is_accepted && !is_accepted_of_flow {
+            return fault(
+                "checksums changes nothing here, since no packet is delivered damaged: add \
+                 accept-damaged = true, or remove it",
+            );
+        }
+        let is_coded = whole.iter().any(|it| value_if_set(&it.policy).is_some());
+        if *checksums.get_ref() == Checksums::Mend && (is_coded || link.kind() == LinkKind::Gsm) {
+            return fault(
+                "checksums = \"mend\" would turn damaged headers into good ones here, since \
+                 errors of gsm and of coded frames fall anywhere: use checksums = \"clear\"",
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Checks that what the directions and paths of a link say of their errors finds errors.
 fn check_air(link: &Link) -> Checked {
     let [ups, downs] = Side::BOTH.map(|side| airs(link, side));
@@ -330,7 +364,11 @@ impl Direction {
                         none: add ber = 1e-5 or another model of bit errors, or remove it"
                 .to_owned());
         }
-        if range.0.start >= longest {
+        let headers = match range.origin {
+            RangeOrigin::Packet => 0,
+            RangeOrigin::Payload => LEAST_HEADERS,
+        };
+        if range.bytes.start.saturating_add(headers) >= longest {
             return Err(format!(
                 "range {range} is beyond every packet: the longest has {longest} bytes, counted \
                  from 0"

@@ -39,7 +39,7 @@ pub mod wifi;
 pub use app::{App, AppArrivals, AppKind, AppMode, AppTransport};
 pub use applications::DEFAULT_PORT;
 pub use change::Change;
-pub use direction::{AppliesTo, Direction, FramePart, ListedModels};
+pub use direction::{AppliesTo, Checksums, Direction, FramePart, ListedModels};
 pub use error::ScenarioError;
 pub use flags::{FAR, NEAR, ScenarioOptions, without_span};
 pub use flows::{Flow, FlowProtocol};

@@ -22,9 +22,9 @@ use windfall_link::{Arq, Coding, Window};
 use windfall_queue::Limits;
 use windfall_settings::policy::{PolicyName, only_on_a_radio, parse_policy};
 use windfall_settings::{Get, placed, value_if_set};
-use windfall_stack::{InterfaceConfig, RepairsConfig};
+use windfall_stack::{ChecksumConfig, InterfaceConfig, RepairsConfig};
 
-use crate::direction::{Direction, FramePart};
+use crate::direction::{Checksums, Direction, FramePart};
 use crate::error::SettingFault;
 use crate::flows::{self, Capacity};
 use crate::link::Link;
@@ -89,12 +89,19 @@ pub(crate) fn interface(
         accept_damaged: others.accept_damaged.value().unwrap_or(false),
         by_destination: !link.kind().is_wire(),
     };
+    let is = |direction: &Direction, what| direction.checksums.value() == Some(what);
+    let checksums = ChecksumConfig {
+        clears_sent: is(own, Checksums::Clear),
+        restores_received: is(others, Checksums::Mend),
+        accepts_damaged: own.accept_damaged.value().unwrap_or(false),
+    };
     let queue = own.queue.value().unwrap_or_default();
     InterfaceConfig {
         mtu: usize::from(link.mtu()),
         queue: limits(queue),
         discipline: queue.discipline.unwrap_or_default(),
         repairs,
+        checksums,
         link: below,
         ..InterfaceConfig::default()
     }

@@ -54,6 +54,18 @@ const WRONG: &[(&[&str], &str)] = &[
         &["run", "--link", "wifi-g", "--observe", "--", "true"],
         "--observe writes into the event log alone: add --log FILE",
     ),
+    (
+        &["run", "--ber", "1e-5", "--checksums", "mend", "--", "true"],
+        "no packet is delivered damaged: add --accept-damaged",
+    ),
+    (
+        &["run", "--link", "gsm", "--accept-damaged", "--checksums", "mend", "--", "true"],
+        "use --checksums clear",
+    ),
+    (
+        &["run", "--ber", "1e-5", "--range", "payload 5", "--", "true"],
+        "such as 28..1500 or 28.., or payload",
+    ),
     (&["run", "--range", "28..99", "--", "true"], "add --ber 1e-5 or another model of bit errors"),
     (
         &["link", "--over", "udp:127.0.0.1:9", "--framing", "link", "--peer", "10.0.0.1"],

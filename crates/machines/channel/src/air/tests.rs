@@ -1,3 +1,4 @@
+use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -6,7 +7,8 @@ use proptest::prelude::*;
 use windfall_base::{Instant, Port, Probability, Tag};
 
 use windfall_files::traces::ErrorTrace;
-use windfall_files::traces::error_trace::{Fault, TraceHeader};
+use windfall_files::traces::error_trace::{Fault, Origin, TraceHeader};
+use windfall_wire_net::{Addresses, Ipv4Repr, Protocol, UdpRepr};
 
 use super::*;
 use crate::{FrameFacts, MediumEvent, Recorder};
@@ -131,12 +133,59 @@ fn control_frames_headers_and_trailers_are_spared_by_default() {
 
 #[test]
 fn a_range_confines_the_damage() {
-    let config =
-        AirConfig { range: Some(4..6), ..AirConfig::of(Model::BitErrors(Probability::ONE)) };
+    let config = AirConfig {
+        range: Some(ByteRange::of_packet(4..6)),
+        ..AirConfig::of(Model::BitErrors(Probability::ONE))
+    };
     let mut air = Air::new(&config, Seed(1), "a");
     assert_eq!(air.judge(&packet(9)).1.inverted(), (32..48).collect::<Vec<u32>>());
     assert_eq!(air.judge(&packet(5)).1.inverted(), (32..40).collect::<Vec<u32>>());
     assert_eq!(air.judge(&packet(3)).1, FrameFate::Intact);
+}
+
+/// A frame with a header of three bytes around a UDP datagram of IPv4 with `data` bytes.
+fn datagram(data: usize) -> Frame {
+    let addresses = Addresses::V4 { src: Ipv4Addr::LOCALHOST, dst: Ipv4Addr::LOCALHOST };
+    let data = vec![0x5a; data];
+    let mut bytes = vec![0; 28];
+    let ip = Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 8 + data.len());
+    ip.expect("it fits").emit(&mut bytes);
+    let udp = UdpRepr { src_port: 1, dst_port: 2 };
+    udp.emit(&mut bytes[20..], &addresses, &data).expect("it fits");
+    let mut frame = Frame { tag: Some(Tag(1)), ..Frame::packet([bytes, data].concat()) };
+    frame.header.try_extend_from_slice(&[0; 3]).expect("room");
+    frame
+}
+
+#[test]
+fn the_headers_of_a_packet_are_spared_where_only_its_payload_may_be_hit() {
+    let certain = AirConfig::of(Model::BitErrors(Probability::ONE));
+    let inverted = |range: &str, frame: &Frame| {
+        let range = Some(range.parse().expect("a range"));
+        let fate = Air::new(&AirConfig { range, ..certain.clone() }, Seed(1), "a").judge(frame).1;
+        fate.inverted().to_vec()
+    };
+    let frame = datagram(10);
+    assert_eq!(inverted("payload", &frame), (31 * 8..41 * 8).collect::<Vec<u32>>());
+    assert_eq!(inverted("payload 4..6", &frame), (35 * 8..37 * 8).collect::<Vec<u32>>());
+    assert_eq!(inverted("28..", &frame), (31 * 8..41 * 8).collect::<Vec<u32>>());
+    assert!(inverted("payload", &datagram(0)).is_empty());
+    // A frame without headers that can be read is all payload.
+    assert_eq!(inverted("payload", &packet(2)), (0..16).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_trace_hits_no_header_that_is_spared() {
+    let inverted: Vec<u32> = (0..400).collect();
+    let header = TraceHeader { origin: Origin::Payload, ..TraceHeader::default() };
+    let mut trace = ErrorTrace::new(header);
+    trace.push(Fault::Damaged { truncated: None, inverted: inverted.into() }, 1);
+    let config = AirConfig {
+        range: Some(ByteRange::PAYLOAD),
+        ..AirConfig::of(Model::Replay(Arc::new(trace)))
+    };
+    let fate = Air::new(&config, Seed(1), "a").judge(&datagram(10)).1;
+    assert_eq!(fate.inverted(), (31 * 8..41 * 8).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -219,7 +268,13 @@ fn config() -> impl Strategy<Value = AirConfig> {
         trailer,
         control,
     });
-    let range = prop_oneof![Just(None), (0_u32..50, 0_u32..200).prop_map(|(a, b)| Some(a..a + b))];
+    let range = prop_oneof![
+        Just(None),
+        (any::<bool>(), 0_u32..50, 0_u32..200).prop_map(|(of_payload, a, b)| {
+            let origin = if of_payload { RangeOrigin::Payload } else { RangeOrigin::Packet };
+            Some(ByteRange { origin, bytes: a..a + b })
+        })
+    ];
     (vec(model(), 0..4), exposure, range).prop_map(|(models, exposure, range)| AirConfig {
         models,
         exposure,

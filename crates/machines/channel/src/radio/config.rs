@@ -38,6 +38,9 @@ pub struct RadioConfig {
     pub distortion: Option<f64>,
     /// Receivers report the reliability of each byte of a damaged frame; by patterns alone.
     pub reliability: bool,
+    /// Bit errors spare the headers of the packets that frames carry, up to that of the transport,
+    /// so that damage reaches programs.
+    pub spares_headers: bool,
 }
 
 /// One station of a radio medium.
@@ -166,6 +169,7 @@ impl RadioConfig {
             errors: Errors::default(),
             distortion: None,
             reliability: false,
+            spares_headers: false,
         }
     }
 

@@ -1,4 +1,9 @@
+use core::net::Ipv4Addr;
+use core::ops::Range;
+
+use bytes::Bytes;
 use windfall_base::{Dbm, Duration, Preamble, Tag};
+use windfall_wire_net::{Addresses, Ipv4Repr, Protocol, UdpRepr};
 
 use super::*;
 use crate::medium::{Medium, MediumConfig};
@@ -479,6 +484,47 @@ fn a_damaged_frame_tells_how_sure_each_of_its_bytes_is_where_that_is_asked_for()
             let wrong = mean(&wrong);
             assert!(right > 2.0 * wrong, "right ones are surer: {right}, wrong ones {wrong}");
         }
+    }
+}
+
+/// A datagram of UDP over IPv4 with zeros as its data.
+fn datagram(data: usize) -> Vec<u8> {
+    let addresses = Addresses::V4 { src: Ipv4Addr::LOCALHOST, dst: Ipv4Addr::LOCALHOST };
+    let mut bytes = vec![0; 28 + data];
+    let ip = Ipv4Repr::new(Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, Protocol::UDP, 8 + data);
+    ip.expect("it fits").emit(&mut bytes);
+    let udp = UdpRepr { src_port: 1, dst_port: 2 };
+    udp.emit(&mut bytes[20..], &addresses, &vec![0; data]).expect("it fits");
+    bytes
+}
+
+#[test]
+fn the_headers_of_packets_arrive_as_they_were_where_they_are_spared() {
+    for spares_headers in [false, true] {
+        let mut config = RadioConfig { errors: Errors::Pattern, spares_headers, ..stations(2) };
+        config.thresholds = Thresholds::none();
+        config.path_loss = PathLoss::Fixed(15.0 + 93.96 - 17.5);
+        let mut medium = medium(config);
+        let sent = datagram(1_000);
+        let mut arrived = Vec::new();
+        for round in 0..300 {
+            let now = micros(round * 1_000);
+            while let Some((_, input)) = medium.poll_reception(now) {
+                if let Input::Frame(frame, _) = input {
+                    arrived.push(frame.payload.to_bytes());
+                }
+            }
+            let mut outgoing = data(MacAddress::of_station(1), 28);
+            outgoing.frame.tag = Some(Tag(round));
+            outgoing.frame.payload = sent.clone().into();
+            medium.handle_transmit(now, Port(0), outgoing);
+        }
+        let wrong = |range: Range<usize>| {
+            let is_wrong = |packet: &&Bytes| packet[range.clone()] != sent[range.clone()];
+            arrived.iter().filter(is_wrong).count()
+        };
+        assert!(wrong(28..1_028) > 20, "{} of {}", wrong(28..1_028), arrived.len());
+        assert_eq!(wrong(0..28) == 0, spares_headers, "{} of {}", wrong(0..28), arrived.len());
     }
 }
 

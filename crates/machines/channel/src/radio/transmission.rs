@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use windfall_base::{Dbm, Failure, Frame, Input, Overheard, Port, Rate, RxVector};
 use windfall_wire_link::ieee80211::MacAddress;
+use windfall_wire_net::transport;
 
 use super::Transmission;
 use super::receiver::Reception;
@@ -51,6 +52,18 @@ impl Transmission {
             FrameFate::Damaged { .. } => self.overheard(false),
             _ => Input::ReceptionFailed(Failure::Header),
         }
+    }
+
+    /// Returns `fate` without the bit errors in the headers of the packet.
+    pub(super) fn without_damaged_headers(&self, mut fate: FrameFate) -> FrameFate {
+        let FrameFate::Damaged { truncated: None, inverted } = &mut fate else { return fate };
+        if self.facts.frame.tag.is_none() {
+            return fate;
+        }
+        let packet = self.facts.frame.header * 8;
+        let headers = transport::data_offset(&self.frame.payload).unwrap_or(0) as u32 * 8;
+        inverted.retain(|bit| !(packet..packet + headers).contains(bit));
+        if inverted.is_empty() { FrameFate::Intact } else { fate }
     }
 
     pub(super) fn rate(&self) -> Rate {

@@ -86,7 +86,7 @@ prop_compose! {
             truncate: truncate.map(without_span),
             range: range
                 .filter(|_| is_bitwise)
-                .map(|(start, end)| without_span(ByteRange(start..end))),
+                .map(|(start, end)| without_span(ByteRange::of_packet(start..end))),
             expose: expose.filter(|_| has_models).map(without_span),
             ..Direction::default()
         }

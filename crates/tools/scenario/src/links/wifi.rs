@@ -325,6 +325,8 @@ fn medium(
     config.fading = radio.fading.value().map_or(Fading::None, |word| word.0);
     config.delay_spread = delay_spread(radio)?;
     config.distortion = radio.distortion.value();
+    config.spares_headers =
+        Side::BOTH.into_iter().any(|side| link.direction(side).spares_headers());
     config.reliability = Side::BOTH.into_iter().any(|side| link.direction(side).combine.is_some());
     config.errors = radio.errors.value().unwrap_or_default();
     config.thresholds.capture = radio.capture.value();

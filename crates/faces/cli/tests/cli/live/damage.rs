@@ -171,6 +171,96 @@ fn a_damaged_datagram_crosses_the_radio_of_802_11_if_its_switch_is_on() {
     assert!(useful.len() > refused.len());
 }
 
+/// A server that sends back what it gets, and a client that counts bit errors, in Python.
+const ECHO: &str = r#"
+import socket, sys
+if sys.argv[1] == "udp":
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("", 5000))
+    while True:
+        data, peer = server.recvfrom(4096)
+        server.sendto(data, peer)
+server = socket.create_server(("", 5000))
+connection, _ = server.accept()
+connection.sendall(bytes(400_000))
+connection.shutdown(socket.SHUT_WR)
+connection.recv(1)
+"#;
+const CLIENT: &str = r#"
+import socket, sys
+bits = arrived = damaged = 0
+if sys.argv[1] == "udp":
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.settimeout(0.2)
+    for number in range(100):
+        sent = number.to_bytes(4, "big") * 250
+        client.sendto(sent, ("10.77.0.2", 5000))
+        try:
+            data = client.recv(4096)
+        except TimeoutError:
+            continue
+        wrong = sum((a ^ b).bit_count() for a, b in zip(sent, data))
+        arrived += len(data)
+        damaged += wrong > 0
+        bits += wrong
+else:
+    client = socket.create_connection(("10.77.0.2", 5000))
+    while data := client.recv(65536):
+        arrived += len(data)
+        bits += sum(byte.bit_count() for byte in data)
+print(arrived, damaged, bits)
+"#;
+
+/// Runs the two unmodified programs over a link; returns the bytes that arrived at the client, the
+/// damaged datagrams and the bit errors among them.
+fn echo(protocol: &str, options: &str) -> [u64; 3] {
+    let folder = Folder::new(&format!("echo-{protocol}-{}", options.replace(' ', "")));
+    let [server, client] = [("server.py", ECHO), ("client.py", CLIENT)].map(|(name, code)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, code).expect("a file");
+        path
+    });
+    let output = windfall("run -q --rate 20Mbps --accept-damaged --far-may-fail")
+        .args(options.split_whitespace())
+        .args(["--wait-port", "5000", "--far"])
+        .arg(format!("python3 {} {protocol}", server.display()))
+        .args(["--", "python3"])
+        .arg(client)
+        .arg(protocol)
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{options}: {error}");
+    let numbers: Vec<u64> =
+        text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    numbers.try_into().expect("three numbers")
+}
+
+#[test]
+fn unmodified_udp_programs_see_damage_where_checksums_are_cleared_or_mended() {
+    require!();
+    let damage = "--ber 3e-5";
+    let [kept, damaged, bits] = echo("udp", damage);
+    assert!(kept < 100_000 && (damaged, bits) == (0, 0), "{kept} {damaged} {bits}");
+    for checksums in ["clear", "mend"] {
+        let [arrived, damaged, bits] = echo("udp", &format!("{damage} --checksums {checksums}"));
+        assert_eq!(arrived, 100_000, "the headers are spared");
+        // 1000 bytes there and back take 0.48 bit errors on average: 38 of 100 are damaged, give
+        // or take 5.
+        assert!((15..=60).contains(&damaged) && bits >= damaged, "{damaged} {bits}");
+    }
+}
+
+#[test]
+fn an_unmodified_tcp_program_reads_wrong_bytes_where_checksums_are_mended() {
+    require!();
+    let [arrived, _, bits] = echo("tcp", "--ber 1e-5 --checksums mend");
+    // 32 on average of 3.2 million bits.
+    assert_eq!(arrived, 400_000);
+    assert!((8..=60).contains(&bits), "{bits}");
+}
+
 fn raw_sockets_are_closed() -> bool {
     let output = windfall("run -q -- sh -c").arg("grep CapEff /proc/self/status").output();
     let text = String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned();
