@@ -6,6 +6,9 @@
 
 use windfall_tcp::Operations;
 
+/// The bytes of a full segment that are summed: a packet of 1500 bytes without its header of IP.
+const FULL_SEGMENT_BYTES: u64 = 1_480;
+
 /// The costs of the processing steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Processor {
@@ -40,9 +43,9 @@ impl Processor {
     /// 1480 of such a segment: its header of IP counts with the step.
     pub const SHARES: Self = Self {
         interrupt: 0.05,
-        device_byte: 0.65 / 1480.0,
-        copied_byte: 0.15 / 1480.0,
-        checksum_byte: 0.0375 / 1480.0,
+        device_byte: 0.65 / FULL_SEGMENT_BYTES as f64,
+        copied_byte: 0.15 / FULL_SEGMENT_BYTES as f64,
+        checksum_byte: 0.0375 / FULL_SEGMENT_BYTES as f64,
         segment: 0.1125,
         acknowledgment: 0.1125 * 0.2,
         option: 0.1125 * 0.04,
@@ -146,6 +149,18 @@ impl Processor {
         }
     }
 
+    /// Returns the cost of a full segment of 1500 bytes that arrives without prediction.
+    #[must_use]
+    pub fn full_segment(&self) -> f64 {
+        let steps = Operations {
+            segments_received: 1,
+            checksum_bytes: FULL_SEGMENT_BYTES,
+            ..Operations::default()
+        };
+        let system = System { interrupts_for_sent: false, ..System::default() };
+        self.cost(&steps, &system).total()
+    }
+
     //= S2.13
     /// Computes the cost of the steps under a system.
     ///
@@ -193,6 +208,7 @@ mod tests {
         let cost = Processor::SHARES.cost(&bulk(), &System::default());
         let share = |part: f64| part / cost.total();
         assert!((cost.total() - 1_000.0).abs() < 1e-9, "{cost:?}");
+        assert!((Processor::SHARES.times(0.002).full_segment() - 0.002).abs() < 1e-12);
         assert!((share(cost.device) - 0.65).abs() < 1e-9, "{cost:?}");
         assert!((share(cost.copies) - 0.15).abs() < 1e-9, "{cost:?}");
         assert!((share(cost.processing + cost.checksums) - 0.15).abs() < 1e-9, "{cost:?}");

@@ -2,6 +2,7 @@
 
 mod datagram;
 mod event;
+mod processor;
 mod sockets;
 mod streams;
 
@@ -11,7 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use windfall_base::{
-    DropReason, Drops, Input, Instant, Ledger, Node, Outgoing, Port, Seed, earlier,
+    DropReason, Drops, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Tag, earlier,
 };
 use windfall_ip::{ErrorReport, IpDatagram, IpSendError, Layer, Outbound, Problem, Upward};
 use windfall_wire_net::{Addresses, Ecn, Protocol};
@@ -19,9 +20,11 @@ use windfall_wire_net::{Addresses, Ecn, Protocol};
 use crate::socket_api::{SocketCommand, SocketError, SocketEvent, SocketId, Transport};
 
 pub use event::HostEvent;
+pub use processor::ProcessorConfig;
 pub use sockets::AppId;
 
 use datagram::Arrival;
+use processor::WorkQueue;
 use sockets::{Kind, Sockets};
 use streams::Streams;
 
@@ -29,7 +32,7 @@ use streams::Streams;
 const OVERHEAD: usize = 256;
 
 /// The configuration of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HostConfig {
     /// The interfaces, addresses and routes, and whether the host forwards. Port *i* is interface
     /// *i*.
@@ -38,6 +41,8 @@ pub struct HostConfig {
     pub receive_buffer: usize,
     /// The settings of its TCP; the segment size follows from the interfaces.
     pub tcp: windfall_tcp::TcpConfig,
+    /// Its processor; without one, work takes no time.
+    pub processor: Option<ProcessorConfig>,
 }
 
 impl Default for HostConfig {
@@ -46,6 +51,7 @@ impl Default for HostConfig {
             internet: windfall_ip::IpConfig::default(),
             receive_buffer: 212_992,
             tcp: windfall_tcp::TcpConfig::default(),
+            processor: None,
         }
     }
 }
@@ -59,15 +65,17 @@ pub struct Host {
     layer: Layer,
     sockets: Sockets,
     streams: Streams,
+    processor: Option<WorkQueue>,
     receive_buffer: usize,
     to_apps: VecDeque<(AppId, SocketEvent)>,
     /// Datagrams among them.
     waiting: u64,
     events: VecDeque<HostEvent>,
-    /// Packets made here that failed before the internet layer saw them, and datagrams
-    /// that waited for an application when it closed its socket.
+    /// Packets that failed before the internet layer saw them, and datagrams that waited for an
+    /// application when it closed its socket.
     drops: Drops,
-    born: u64,
+    /// The former of these.
+    unseen: u64,
 }
 
 impl Host {
@@ -78,12 +86,13 @@ impl Host {
             layer: Layer::new(config.internet, seed),
             sockets: Sockets::default(),
             streams: Streams::new(config.tcp, seed),
+            processor: config.processor.map(WorkQueue::new),
             receive_buffer: config.receive_buffer,
             to_apps: VecDeque::new(),
             waiting: 0,
             events: VecDeque::new(),
             drops: Drops::default(),
-            born: 0,
+            unseen: 0,
         }
     }
 
@@ -174,10 +183,13 @@ impl Host {
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         let mut ledger = self.layer.ledger();
-        ledger.taken += self.born;
+        ledger.taken += self.unseen;
         ledger.held += self.waiting;
-        ledger.given -= self.waiting + (self.drops.total() - self.born);
+        ledger.given -= self.waiting + (self.drops.total() - self.unseen);
         ledger.drops.add(&self.drops);
+        if let Some(processor) = &self.processor {
+            processor.enter_held(&mut ledger);
+        }
         ledger
     }
 
@@ -213,8 +225,8 @@ impl Host {
             address => Some(address),
         };
         let Some(addresses) = source.and_then(|source| Addresses::new(source, to.ip())) else {
-            self.born += 1;
-            self.discard(data.len(), DropReason::NoRoute);
+            self.unseen += 1;
+            self.discard(None, data.len(), DropReason::NoRoute);
             return Err(SocketError::Unreachable);
         };
         let (protocol, header) =
@@ -242,22 +254,24 @@ impl Host {
         for (_, event) in gone {
             if let SocketEvent::Received { data, .. } = event {
                 self.waiting -= 1;
-                self.discard(data.len(), DropReason::NoListener);
+                self.discard(None, data.len(), DropReason::NoListener);
             }
         }
     }
 
-    /// Processes everything that the internet layer passes up to the host.
+    /// Does all the work that is due, until nothing is left or the processor is busy.
     fn drain(&mut self, now: Instant) {
         loop {
-            while let Some(upward) = self.layer.poll_upward() {
-                match upward {
-                    Upward::Datagram(datagram) => self.receive(now, datagram),
-                    Upward::Report(report) => self.tell(now, &report),
-                }
+            self.pass_up(now);
+            self.begin_work(now);
+            if self.processor.as_ref().is_some_and(|it| it.is_busy(now)) {
+                break;
             }
-            while let Some(event) = self.streams.poll_event(now) {
-                self.to_apps.push_back(event);
+            if let Some((interface, frame)) =
+                self.processor.as_mut().and_then(WorkQueue::pop_received)
+            {
+                self.layer.handle_input(now, interface, frame);
+                continue;
             }
             // A packet to this host itself is passed up again.
             let Some(transmit) = self.streams.poll_transmit(now) else { break };
@@ -270,6 +284,28 @@ impl Host {
         }
         while let Some(event) = self.layer.poll_event() {
             self.events.push_back(event.into());
+        }
+    }
+
+    /// Processes everything that the internet layer passes up to the host.
+    fn pass_up(&mut self, now: Instant) {
+        while let Some(upward) = self.layer.poll_upward() {
+            match upward {
+                Upward::Datagram(datagram) => self.receive(now, datagram),
+                Upward::Report(report) => self.tell(now, &report),
+            }
+        }
+        while let Some(event) = self.streams.poll_event(now) {
+            self.to_apps.push_back(event);
+        }
+    }
+
+    /// Begins the work of what has just been done; its packets leave when the work is over.
+    fn begin_work(&mut self, now: Instant) {
+        let Some(processor) = &mut self.processor else { return };
+        processor.begin_work(now, self.streams.operations());
+        while let Some((interface, frame)) = self.layer.poll_transmit() {
+            processor.push_leaving(interface, frame);
         }
     }
 
@@ -351,35 +387,54 @@ impl Host {
         }
     }
 
-    /// Drops data that belong to no packet of the medium.
-    fn discard(&mut self, len: usize, reason: DropReason) {
+    /// Drops what the internet layer has not seen, or does not hold any more.
+    fn discard(&mut self, tag: Option<Tag>, len: usize, reason: DropReason) {
         self.drops.count(reason);
-        self.events.push_back(HostEvent::Dropped { tag: None, reason, len });
+        self.events.push_back(HostEvent::Dropped { tag, reason, len });
     }
 }
 
 impl Node for Host {
     fn handle_input(&mut self, now: Instant, port: Port, input: Input) {
         // A device has no carrier and is always free to take a packet.
-        if let Input::Frame(frame, _) = input {
-            self.layer.handle_input(now, usize::from(port.0), frame);
-            self.drain(now);
+        let Input::Frame(frame, _) = input else { return };
+        let interface = usize::from(port.0);
+        match &mut self.processor {
+            None => self.layer.handle_input(now, interface, frame),
+            Some(processor) => {
+                if let Err(frame) = processor.push_received(interface, frame) {
+                    self.unseen += 1;
+                    self.discard(frame.tag, frame.len(), DropReason::ReceiveBuffer);
+                }
+            }
         }
+        self.drain(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.processor.as_ref().is_some_and(|it| it.is_busy(now)) {
+            return;
+        }
         self.layer.handle_timeout(now);
         self.streams.handle_timeout(now);
         self.drain(now);
     }
 
-    fn poll_transmit(&mut self, _now: Instant) -> Option<(Port, Outgoing)> {
-        let (interface, frame) = self.layer.poll_transmit()?;
+    fn poll_transmit(&mut self, now: Instant) -> Option<(Port, Outgoing)> {
+        let (interface, frame) = match &mut self.processor {
+            None => self.layer.poll_transmit()?,
+            Some(processor) => processor.pop_leaving(now)?,
+        };
         Some((Port(interface as u16), frame.into()))
     }
 
     fn poll_timeout(&self) -> Option<(Instant, &'static str)> {
-        earlier(self.layer.poll_timeout(), self.streams.poll_timeout())
+        let timer = earlier(self.layer.poll_timeout(), self.streams.poll_timeout());
+        let Some(processor) = &self.processor else { return timer };
+        let work = processor.poll_timeout(self.streams.has_segments());
+        // Timers wait for the processor, too.
+        let timer = timer.map(|(at, reason)| (at.max(processor.free_at()), reason));
+        earlier(work.map(|at| (at, "processor")), timer)
     }
 }
 

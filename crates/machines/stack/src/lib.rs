@@ -11,7 +11,7 @@ pub mod serial;
 pub mod socket_api;
 
 pub use event::{InterfaceEvent, RlpSight};
-pub use host::{AppId, Host, HostConfig, HostEvent};
+pub use host::{AppId, Host, HostConfig, HostEvent, ProcessorConfig};
 pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};

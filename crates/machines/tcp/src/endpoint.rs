@@ -316,6 +316,13 @@ impl TcpEndpoint {
         }
     }
 
+    /// Returns whether [`poll_transmit`](Self::poll_transmit) was not called until `None` after the
+    /// last change.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        !(self.ready.is_empty() && self.replies.is_empty())
+    }
+
     /// Yields the next segment to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         self.budget.note_time(now);

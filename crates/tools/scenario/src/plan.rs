@@ -101,7 +101,12 @@ impl Topology {
             hop_limit: self.hop_limit,
             ..windfall_ip::IpConfig::default()
         };
-        HostConfig { internet, tcp: plan.tcp.config().clone(), ..HostConfig::default() }
+        HostConfig {
+            internet,
+            tcp: plan.tcp.config().clone(),
+            processor: plan.processor,
+            ..HostConfig::default()
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 use core::net::IpAddr;
 
 use toml::Spanned;
-use windfall_stack::{AssistConfig, CorruptionFilter, SnoopConfig};
+use windfall_base::Rate;
+use windfall_energy::EnergyModel;
+use windfall_energy::processor::{Processor, System};
+use windfall_stack::{AssistConfig, CorruptionFilter, ProcessorConfig, SnoopConfig};
 
 use windfall_settings::tcp::TcpSettings;
 use windfall_settings::{Get, Settings, settings};
@@ -28,6 +31,17 @@ settings! {
             value: "MODEL", example: "laptop-2000", unset: "the `energy` of the run",
             requirement: "S2.22",
             detail: "[energy.md](energy.md#models) describes them.",
+        }
+        /// Speed of the processor of a simulated host: the rate at which its TCP takes full
+        /// segments of 1500 bytes
+        "processor" processor: Rate {
+            value: "RATE", example: "6Mbps", unset: "work takes no time", requirement: "S2.13",
+            detail: "[energy.md](energy.md#processor-time) describes it.",
+        }
+        /// Received packets that may wait for the processor
+        "backlog" backlog: usize [1..=1_000_000] {
+            value: "PACKETS", example: "50", default: "300", needs: "processor",
+            detail: "More are dropped as `receive-buffer`.",
         }
     }
     required {
@@ -93,6 +107,18 @@ impl Station {
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self { name: Spanned::new(0..0, name.to_owned()), ..Self::unset() }
+    }
+
+    /// Returns its processor, whose steps take times in proportion to the joules of its energy
+    /// model.
+    pub(crate) fn processor(&self, energy: Option<&EnergyModel>) -> Option<ProcessorConfig> {
+        let speed = self.processor.value()?;
+        let costs = energy.map(|model| model.processor).filter(|it| it.full_segment() > 0.0);
+        let system = energy.map_or_else(System::default, |model| model.system);
+        let processor =
+            ProcessorConfig::with_speed(speed, costs.unwrap_or(Processor::SHARES), system);
+        let backlog = self.backlog.value().unwrap_or(processor.backlog);
+        Some(ProcessorConfig { backlog, ..processor })
     }
 
     /// The settings of its interface on `link`.

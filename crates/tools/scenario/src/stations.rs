@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use windfall_energy::EnergyModel;
 use windfall_settings::tcp::TcpSettings;
+use windfall_stack::ProcessorConfig;
 
 use crate::values::Prefix;
 
@@ -24,6 +25,8 @@ pub struct StationPlan {
     pub tcp: TcpSettings,
     /// The model of its energy, if the scenario names one.
     pub energy: Option<EnergyModel>,
+    /// Its processor, where its host is simulated; without one, work takes no time.
+    pub processor: Option<ProcessorConfig>,
     /// Its interfaces, in the order of the links.
     pub interfaces: Vec<InterfacePlan>,
     /// The routes that it names; if there are none, it takes the shortest ways, which

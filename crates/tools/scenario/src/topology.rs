@@ -264,6 +264,7 @@ impl Scenario {
             let mut plan = self.station(level, networks, station, ends);
             plan.routes = own_routes(station, &plan)?;
             plan.energy = self.energy_model(station, files)?;
+            plan.processor = station.processor(plan.energy.as_ref());
             Ok(plan)
         });
         plans.collect()
@@ -316,6 +317,7 @@ impl Scenario {
             simulated: station.simulated.value().unwrap_or(false),
             tcp: station.tcp.value().unwrap_or_default(),
             energy: None,
+            processor: None,
             interfaces: ends.collect(),
             routes: Vec::new(),
         }

@@ -300,6 +300,11 @@ impl Streams {
         self.tcp.poll_timeout()
     }
 
+    /// Returns whether a connection may have a segment to send.
+    pub(super) fn has_segments(&self) -> bool {
+        self.tcp.is_ready()
+    }
+
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<TcpTransmit> {
         self.tcp.poll_transmit(now)
     }

@@ -6,6 +6,8 @@ use windfall_testkit::laws;
 use super::*;
 use crate::socket_api::Transport;
 
+mod processor;
+
 const NOW: Instant = Instant::from_nanos(1_000);
 const APP: AppId = AppId(0);
 const SOCKET: SocketId = SocketId(0);
