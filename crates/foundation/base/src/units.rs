@@ -63,6 +63,13 @@ impl Rate {
         let bits = bytes_as_bits(text)?;
         Some(format!("a capital B is for bytes, and rates are in bits: write {bits}"))
     }
+
+    /// Returns what to write for a rate of a serial line that has no unit.
+    fn fix_of_baud(text: &str) -> Option<String> {
+        let text = text.trim();
+        let fix = format!("a bare number is in Mbps: write {text}bps or {text}Mbps");
+        BAUD.contains(&text).then_some(fix)
+    }
 }
 
 impl fmt::Display for Rate {
@@ -91,7 +98,7 @@ impl FromStr for Rate {
             ("Mbit", 1e6),
             ("Gbit", 1e9),
         ];
-        if let Some(fix) = Self::fix_of_bytes(text) {
+        if let Some(fix) = Self::fix_of_bytes(text).or_else(|| Self::fix_of_baud(text)) {
             return Err(ParseUnitError::new("rate", text, fix));
         }
         let bps = parse_quantity(text, "rate", &units, 1e6, "10Mbps")?;
@@ -103,6 +110,10 @@ impl FromStr for Rate {
         })
     }
 }
+
+/// The usual rates of serial lines, in bits per second, that no radio or wire has in Mbps.
+const BAUD: [&str; 10] =
+    ["1200", "2400", "4800", "9600", "19200", "38400", "57600", "115200", "230400", "460800"];
 
 /// The fastest rate of any link, in bits per second.
 const FASTEST: f64 = 1e13;

@@ -84,7 +84,7 @@ settings! {
         }
         /// RTS and CTS before frames longer than this, in bytes
         "rts-threshold" rts_threshold: usize [0..=NO_THRESHOLD] {
-            value: "BYTES", example: "500", unset: "never",
+            value: "BYTES", example: "500", unset: "2347, which is never",
         }
         /// Rate of RTS and CTS, CTS-to-self among them
         "rts-rate" rts_rate: Rate {
@@ -95,7 +95,7 @@ settings! {
         }
         /// Fragmentation of packets whose frames would be longer than this, in bytes
         "fragment-threshold" fragment_threshold: usize [LEAST_FRAGMENT..=NO_THRESHOLD] {
-            value: "BYTES", example: "800", unset: "never",
+            value: "BYTES", example: "800", unset: "2347, which is never",
         }
         /// Frames that reserve the medium before frames of OFDM, at a rate of 802.11b
         "protection" protection: ProtectionWord {

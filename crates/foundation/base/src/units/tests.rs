@@ -17,6 +17,14 @@ fn impossible_rates_are_refused() {
 }
 
 #[test]
+fn a_rate_of_a_serial_line_needs_a_unit() {
+    let error = "57600".parse::<Rate>().expect_err("it would be 57.6 Gb/s").to_string();
+    assert!(error.contains("write 57600bps or 57600Mbps"), "{error}");
+    assert_eq!("57600bps".parse().ok(), Rate::from_bps(57_600));
+    assert_eq!("57.6".parse().ok(), Rate::from_bps(57_600_000));
+}
+
+#[test]
 fn rates_in_bytes_are_refused_with_what_they_are_in_bits() {
     let cases = [
         ("10MBps", "80Mbps"),

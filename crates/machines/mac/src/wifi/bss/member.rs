@@ -34,18 +34,53 @@ pub(in crate::wifi) struct Member {
     capability: u16,
     power_save: bool,
     step: Step,
-    /// The access points of the network, and the signal of their last beacons, in dBm; `None` if
-    /// unknown.
-    heard: BTreeMap<MacAddress, Option<f64>>,
+    /// The access points of the network, and their last beacons.
+    heard: BTreeMap<MacAddress, Heard>,
     aid: u16,
-    interval: Duration,
-    next_beacon: Instant,
+    /// The beacons of the access point with which the station is associated.
+    beacons: BeaconTimes,
     /// Consecutive beacons that were missed.
     missed: u32,
     /// The radio stays on at least until this time.
     awake: Instant,
     urgent: VecDeque<Order>,
     alarm: Option<Instant>,
+}
+
+/// The last beacon of an access point.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    /// Its signal, in dBm; `None` if unknown.
+    signal: Option<f64>,
+    beacons: BeaconTimes,
+}
+
+/// The times of the beacons of an access point.
+#[derive(Clone, Copy, Debug)]
+struct BeaconTimes {
+    interval: Duration,
+    next: Instant,
+}
+
+impl BeaconTimes {
+    /// Beacons are due at multiples of their interval by the clock of the access point (TBTT).
+    fn of(beacon: &Beacon, now: Instant) -> Self {
+        let interval = u64::from(beacon.interval.max(1)) * UNIT.as_micros();
+        let due = (beacon.timestamp / interval).saturating_add(1).saturating_mul(interval);
+        let ahead = Duration::from_micros(due.saturating_sub(beacon.timestamp));
+        let interval = Duration::from_micros(interval);
+        Self { interval, next: now + ahead.min(interval) }
+    }
+
+    /// Passes the beacons that should have arrived by `now`, and returns their number.
+    fn pass(&mut self, now: Instant) -> u32 {
+        let mut missed = 0;
+        while self.next + LATE <= now {
+            self.next += self.interval;
+            missed += 1;
+        }
+        missed
+    }
 }
 
 /// The progress of authentication and association.
@@ -71,8 +106,7 @@ impl Member {
             step: Step::Scanning { until: None },
             heard: BTreeMap::new(),
             aid: 0,
-            interval: UNIT * 100,
-            next_beacon: Instant::START,
+            beacons: BeaconTimes { interval: UNIT * 100, next: Instant::START },
             missed: 0,
             awake: Instant::START,
             urgent: VecDeque::new(),
@@ -97,7 +131,7 @@ impl Member {
             && self.access_point().is_some()
             && self.urgent.is_empty()
             && now >= self.awake
-            && now + EARLY < self.next_beacon
+            && now + EARLY < self.beacons.next
     }
 
     pub(super) fn next(&mut self, pull: Pull<'_>) -> Option<Order> {
@@ -179,18 +213,14 @@ impl Member {
         if beacon.network.ssid != self.network.ssid {
             return;
         }
-        self.heard.insert(from, signal);
+        let beacons = BeaconTimes::of(beacon, now);
+        self.heard.insert(from, Heard { signal, beacons });
         match self.step {
             Step::Scanning { until: None } => {
                 self.step = Step::Scanning { until: Some(now + LOOKS) };
             }
             Step::Joined(with) if from == with => {
-                let interval = u64::from(beacon.interval.max(1)) * 1_024;
-                self.interval = Duration::from_micros(interval);
-                // Beacons are due at multiples of their interval by the clock of the access point.
-                let due = (beacon.timestamp / interval).saturating_add(1).saturating_mul(interval);
-                let ahead = Duration::from_micros(due.saturating_sub(beacon.timestamp));
-                self.next_beacon = now + ahead.min(self.interval);
+                self.beacons = beacons;
                 self.missed = 0;
                 let waiting = beacon.waiting.iter().flatten();
                 for aid in waiting.filter(|_| self.power_save).copied().collect::<Vec<_>>() {
@@ -204,7 +234,7 @@ impl Member {
             }
             Step::Joined(with) => {
                 // Unknown signals cannot be compared, so the station stays.
-                let own = self.heard.get(&with).copied().flatten();
+                let own = self.heard.get(&with).and_then(|heard| heard.signal);
                 if signal.zip(own).is_some_and(|(signal, own)| signal >= own + BETTER) {
                     self.urgent.push_back(self.own(Kind::Disassociation, with, vec![8, 0]));
                     self.authenticate(now, from, Some(with));
@@ -257,13 +287,16 @@ impl Member {
         self.step = Step::Joined(with);
         self.aid = aid;
         self.missed = 0;
-        self.next_beacon = now + self.interval;
+        if let Some(heard) = self.heard.get(&with) {
+            self.beacons = heard.beacons;
+            self.beacons.pass(now);
+        }
         if self.power_save {
             let flags = Flags::TO_DS.with(Flags::POWER_MANAGEMENT, true);
             self.urgent.push_back(Order { flags, ..self.own(Kind::Null, with, Vec::new()) });
-            // The station stays awake for one interval: the first beacon gives the times of the
-            // next ones.
-            self.awake = now + self.interval;
+            // The access point may have delayed the beacon that the station heard. So the station
+            // stays awake for one interval.
+            self.awake = now + self.beacons.interval;
         }
     }
 
@@ -273,7 +306,7 @@ impl Member {
         match self.step {
             Step::Scanning { until: Some(until) } if due(until) => {
                 // An access point of unknown signal is the last choice.
-                let signal = |heard: &Option<f64>| heard.unwrap_or(f64::NEG_INFINITY);
+                let signal = |heard: &Heard| heard.signal.unwrap_or(f64::NEG_INFINITY);
                 let best = self.heard.iter().max_by(|a, b| signal(a.1).total_cmp(&signal(b.1)));
                 match best.map(|(address, _)| *address) {
                     Some(with) => self.authenticate(now, with, None),
@@ -284,10 +317,7 @@ impl Member {
                 self.scan();
             }
             Step::Joined(_) => {
-                while self.next_beacon + LATE <= now {
-                    self.next_beacon += self.interval;
-                    self.missed += 1;
-                }
+                self.missed += self.beacons.pass(now);
                 if self.missed > MISSED {
                     self.scan();
                 }
@@ -298,10 +328,9 @@ impl Member {
             Step::Scanning { until } => until,
             Step::Authenticating { until, .. } | Step::Associating { until, .. } => Some(until),
             Step::Joined(_) => {
-                let early = Instant::from_nanos(
-                    self.next_beacon.as_nanos().saturating_sub(EARLY.as_nanos()),
-                );
-                let moments = [self.awake, early, self.next_beacon + LATE];
+                let next = self.beacons.next;
+                let early = Instant::from_nanos(next.as_nanos().saturating_sub(EARLY.as_nanos()));
+                let moments = [self.awake, early, next + LATE];
                 moments.into_iter().filter(|at| *at > now).min()
             }
         };

@@ -352,6 +352,27 @@ fn a_member_expects_the_next_beacon_by_the_clock_of_the_access_point() {
     assert!(wakes < Duration::from_micros(57_200), "{wakes}");
 }
 
+#[test]
+fn a_member_knows_the_beacon_interval_from_the_scan() {
+    let mut config = Config::new(address(9), Phy::G);
+    config.role = Role::Member { ssid: ssid(), power_save: true };
+    let mut bss = Bss::new(&config, &Stream::new(Seed(1), "bss")).expect("it is a member");
+    let at = millis(10);
+    let long = Beacon { interval: 1_000, ..Beacon::parse(&beacon(b"office", at)).expect("legal") };
+    hears(&mut bss, at, (Kind::Beacon, 2), long.encode(), -60.0);
+    let at = bss.alarm().expect("it looks for a while");
+    bss.settle(at);
+    let yes = Authentication { algorithm: 0, step: 2, status: 0 }.encode();
+    hears(&mut bss, at, (Kind::Authentication, 2), yes, -60.0);
+    hears(&mut bss, at, (Kind::AssociationResponse, 2), granted(), -60.0);
+    bss.settle(at);
+    // The next beacon is due at 1024 ms; after eight more it is missed.
+    bss.settle(millis(1_024 * 8));
+    assert_eq!(bss.access_point(), Some(address(2)));
+    bss.settle(millis(1_024 * 10));
+    assert_eq!(bss.access_point(), None);
+}
+
 /// Returns a member in power save mode that is associated with access point 2.
 fn frugal() -> Bss {
     let mut config = Config::new(address(9), Phy::G);
