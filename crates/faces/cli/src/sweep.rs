@@ -1,5 +1,7 @@
 //! `windfall sweep`: a scenario over the values of some of its keys, and over seeds.
 
+mod program;
+
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -17,14 +19,16 @@ use crate::options::{LinkOptions, SimulationGroup};
 use crate::reproduce::cannot;
 use crate::usage::{shell_quoted, whole};
 use crate::{VERSION, progress};
+use program::{ProgramOptions, ProgramRuns};
 
 /// Run a scenario over the values of some of its keys and over seeds: means and intervals
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed or a \
                         --chart has no measure, 2 could not run.")]
 pub(crate) struct Args {
-    /// The scenario file, - for the standard input
-    scenario: PathBuf,
+    /// The scenario file, - for the standard input; with --run the options alone may make the link
+    #[arg(required_unless_present = "command")]
+    scenario: Option<PathBuf>,
     /// Key of the scenario and its values: link.ber=1e-6..1e-3:log7, policy=bold,flex; may be
     /// given several times
     #[arg(long = "vary", value_name = "KEY=VALUES", help_heading = "Sweep")]
@@ -33,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, help_heading = "Sweep",
           value_parser = whole(1..=1_000_000_usize))]
     seeds: usize,
-    /// Runs at a time [default: one for each core]
+    /// Runs at a time [default: one for each core; with --run 1]
     #[arg(long, value_name = "NUMBER", help_heading = "Sweep",
           value_parser = whole(1..=1_024_usize))]
     jobs: Option<usize>,
@@ -47,13 +51,15 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Sweep")]
     json: bool,
     #[command(flatten)]
+    program: ProgramOptions,
+    #[command(flatten)]
     simulation: Options<SimulationGroup>,
     #[command(flatten)]
     link: LinkOptions,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let loaded = args.link.load(Some(&args.scenario), &args.simulation.0)?;
+    let loaded = args.link.load(args.scenario.as_deref(), &args.simulation.0)?;
     if args.link.generate {
         std::io::stdout().write_all(loaded.generated()?.as_bytes())?;
         return Ok(Completion::Success);
@@ -61,7 +67,8 @@ pub(crate) fn run(args: &Args) -> Result {
     let parse = |text: &String| Variation::parse(&loaded.scenario, text);
     let variations = args.variations.iter().map(parse).collect::<std::result::Result<_, _>>()?;
     let grid = Grid::new(&loaded.scenario, variations, args.seeds)?;
-    let runs = grid.checked_runs(VERSION, &mut |scenario, seen| {
+    let version = format!("{VERSION}{}", args.program.words());
+    let runs = grid.checked_runs(&version, &mut |scenario, seen| {
         let built = loaded.varied(scenario).topology_reading(seen);
         built.map(|_| ()).map_err(|error| error.to_string())
     })?;
@@ -70,13 +77,24 @@ pub(crate) fn run(args: &Args) -> Result {
     let signals = Signals::take_over().map_err(|error| CliError::new(error.to_string()))?;
     let bar = progress::runs()?;
     let mut signal = None;
+    let real = args.program.command.as_ref();
+    let real =
+        real.map(|command| ProgramRuns::new(&args.program, command, &args.out)).transpose()?;
     let jobs = args.jobs.and_then(NonZeroUsize::new);
+    let cores = || available_parallelism().ok().filter(|_| real.is_none());
     let mut execution = Execution {
-        run: &|run, stopped| {
-            let topology = loaded.varied(&run.scenario).topology();
-            simulate(&topology.map_err(|error| error.to_string())?, run.seed, stopped)
+        run: &|run, stopped| match &real {
+            Some(real) => {
+                let scenario = loaded.varied(&run.scenario).placed();
+                let scenario = scenario.map_err(|error| error.to_string())?;
+                real.run(run, &grid.name_of(run.point), &scenario, stopped)
+            }
+            None => {
+                let topology = loaded.varied(&run.scenario).topology();
+                simulate(&topology.map_err(|error| error.to_string())?, run.seed, stopped)
+            }
         },
-        jobs: jobs.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN),
+        jobs: jobs.or_else(cores).unwrap_or(NonZeroUsize::MIN),
         progress: &mut |it| progress::show_runs(&bar, it.done, it.all),
         is_interrupted: &mut || {
             signal = signal.or_else(|| signals.take());
@@ -91,6 +109,12 @@ pub(crate) fn run(args: &Args) -> Result {
     let known = args.out.join("sweep.csv");
     result.remarks(&args.charts, &known).iter().for_each(|it| tell(format_args!("{it}")));
     failures.iter().for_each(|it| tell(format_args!("{}: {}", it.run, it.message)));
+    if let Some(late @ 1..) = real.as_ref().map(ProgramRuns::disturbed) {
+        tell(format_args!(
+            "{late} runs had late packets in each of three attempts: their numbers are not the \
+             link's alone; use fewer --jobs, or a quieter machine"
+        ));
+    }
     if let Some(signal) = signal {
         tell(format_args!("{} of {} runs kept: repeat to go on", result.finished(), runs.len()));
         return Ok(Completion::Program(128 + signal as u8));

@@ -22,7 +22,7 @@ pub use error::SweepError;
 pub use execute::{Execution, RunFailure, SweepProgress, execute};
 pub use grid::{BuildPoint, Grid, GridPoint, SweepRun};
 pub use keys::ScenarioKey;
-pub use measures::{Measures, measures_of, simulate};
+pub use measures::{Measures, add_measures, measures_of, measures_of_json, simulate};
 pub use result::{PointMeasure, SweepResult, words_that_matter};
 pub use store::RunStore;
 pub use values::Variation;

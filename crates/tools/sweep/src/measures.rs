@@ -42,15 +42,23 @@ pub fn simulate(
 /// Returns every number of a summary; a switch is 0 or 1, and what was not measured is absent.
 #[must_use]
 pub fn measures_of(summary: &Summary) -> Measures {
+    serde_json::to_value(summary).map(|summary| measures_of_json(&summary)).unwrap_or_default()
+}
+
+/// Returns every number of a summary in JSON, as [`measures_of`] does.
+#[must_use]
+pub fn measures_of_json(summary: &Value) -> Measures {
     let mut measures = Measures::new();
-    let Ok(Value::Object(members)) = serde_json::to_value(summary) else { return measures };
+    let Value::Object(members) = summary else { return measures };
     for (name, value) in members.iter().filter(|(name, _)| !NO_MEASURES.contains(&name.as_str())) {
-        add(name, value, &mut measures);
+        add_measures(name, value, &mut measures);
     }
     measures
 }
 
-fn add(name: &str, value: &Value, measures: &mut Measures) {
+/// Adds every number of `value` under `name`: an object's members by their keys, the items of a
+/// list by their `name` or their number.
+pub fn add_measures(name: &str, value: &Value, measures: &mut Measures) {
     match value {
         Value::Null | Value::String(_) => {}
         Value::Bool(is_so) => {
@@ -67,7 +75,7 @@ fn add(name: &str, value: &Value, measures: &mut Measures) {
                     (Some(name), None) => name.to_owned(),
                     _ => (place + 1).to_string(),
                 };
-                add(&format!("{name}.{item_name}"), item, measures);
+                add_measures(&format!("{name}.{item_name}"), item, measures);
             }
         }
         Value::Object(members) => {
@@ -75,7 +83,7 @@ fn add(name: &str, value: &Value, measures: &mut Measures) {
                 // An application's measures need no word between its name and theirs.
                 let inner =
                     if key == "measures" { name.to_owned() } else { format!("{name}.{key}") };
-                add(&inner, value, measures);
+                add_measures(&inner, value, measures);
             }
         }
     }

@@ -265,7 +265,7 @@ impl<'a> SweepResult<'a> {
                     let first = means.next();
                     means.any(|it| Some(it) != first)
                 };
-                let of_apps = names.filter(|name| name.starts_with("applications."));
+                let of_apps = names.filter(|name| is_of_program(name));
                 let is_alone = self.points.len() == 1;
                 of_apps.filter(|it| is_alone || differs(it)).take(MOST_CHARTS).collect()
             }
@@ -289,8 +289,8 @@ impl<'a> SweepResult<'a> {
         let known = known.display();
         let unmatched = |it: &str| format!("--chart {it}: no run has such a measure: see {known}");
         let mut remarks: Vec<_> = self.unmatched(patterns).into_iter().map(unmatched).collect();
-        let is_of_app = |name: &&str| name.starts_with("applications.");
-        if patterns.is_empty() && !names.is_empty() && !names.iter().any(is_of_app) {
+        let is_shown = names.iter().any(|name| is_of_program(name));
+        if patterns.is_empty() && !names.is_empty() && !is_shown {
             remarks.push(format!(
                 "no application measures anything, so nothing is shown: add [[app]], or choose \
                  measures of {known} with --chart"
@@ -442,6 +442,11 @@ fn matches(pattern: &str, name: &str) -> bool {
         rest = &rest[at + part.len()..];
     }
     rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// Tells whether a measure is one of simulated applications or of a real program.
+fn is_of_program(name: &str) -> bool {
+    name.starts_with("applications.") || name.starts_with("program.")
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ mod remains;
 mod screen;
 mod several;
 mod slow;
+mod sweep;
 mod tcp;
 mod terminal;
 mod throughput;
