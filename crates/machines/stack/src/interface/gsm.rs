@@ -4,7 +4,7 @@ mod line;
 mod modem;
 mod tunnel;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use windfall_base::{
     Check, DropReason, Duration, Frame, Input, Instant, Outgoing, PacketEvent, PacketEventKind,
@@ -25,9 +25,6 @@ use tunnel::Tunnel;
 
 /// The bytes that PPP adds to a packet: flag, address, control, protocol and FCS.
 const PPP_LEN: usize = 8;
-/// The indices of the sent packets, and of the announced ones.
-const SENT: usize = 0;
-const ANNOUNCED: usize = 1;
 
 /// The service of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,17 +79,27 @@ pub(super) struct GsmLink {
     line: GsmLine,
     deframer: Deframer,
     /// Packets whose last block has arrived, but not the flag that ends them.
-    unended: VecDeque<Tag>,
+    unended: VecDeque<Announced>,
     /// The first part of a packet that damage has split: a damaged octet looked like a flag.
     piece: Option<Vec<u8>>,
     tunnel: Option<Tunnel>,
     /// The expected transit time of blocks.
     delay: Duration,
-    /// The expiry times of packets in transmission: sent ones, and announced ones.
-    expiries: [BTreeMap<Tag, Instant>; 2],
+    /// The packets in transmission that have an expiry time, in the order in which they were sent.
+    /// Queues change the order of flows, so it is not the order of their tags.
+    expiries: VecDeque<(Tag, Instant)>,
     /// A block of this end is being transmitted.
     sending: bool,
     delivery: VecDeque<Frame>,
+}
+
+/// A packet of the peer that a block names.
+#[derive(Clone, Copy, Debug)]
+struct Announced {
+    tag: Tag,
+    expires: Option<Instant>,
+    /// An earlier block has named it already.
+    again: bool,
 }
 
 impl GsmLink {
@@ -107,7 +114,7 @@ impl GsmLink {
             piece: None,
             tunnel: config.tunnel.map(Tunnel::new),
             delay: Duration::ZERO,
-            expiries: Default::default(),
+            expiries: VecDeque::new(),
             sending: false,
             delivery: VecDeque::new(),
         }
@@ -123,7 +130,7 @@ impl GsmLink {
         let least = |len| line.time_of(len + PPP_LEN) + delay;
         let Some(pulled) = self.waiting.pull(now, least, account) else { return };
         if let (Some(tag), Some(expires)) = (pulled.frame.tag, pulled.expires) {
-            self.expiries[SENT].insert(tag, expires);
+            self.expiries.push_back((tag, expires));
         }
         let [head, body] = pulled.frame.payload.slices();
         let protocol = match head.first().map(|byte| byte >> 4) {
@@ -167,7 +174,8 @@ impl GsmLink {
 
     /// Returns the expiry time of a sent packet.
     fn expiry_of(&self, tag: Option<Tag>) -> Option<Instant> {
-        self.expiries[SENT].get(&tag?).copied()
+        let tag = tag?;
+        self.expiries.iter().find(|(other, _)| *other == tag).map(|(_, expires)| *expires)
     }
 
     fn note(&mut self, began: Instant, event: PacketEvent, account: &mut InterfaceAccount) {
@@ -179,10 +187,16 @@ impl GsmLink {
                 | PacketEventKind::Sent { kept: false, .. }
         );
         if let (Some(tag), true) = (event.tag, decides) {
-            forget(&mut self.expiries[SENT], tag);
+            self.forget_until(tag);
         }
         self.waiting.note(began, &event);
         account.record(event);
+    }
+
+    /// Forgets the expiry times of a sent packet, and of those sent before it.
+    fn forget_until(&mut self, tag: Tag) {
+        let place = self.expiries.iter().position(|(other, _)| *other == tag);
+        self.expiries.drain(..place.map_or(0, |place| place + 1));
     }
 
     /// Records the packets that the peer has acknowledged, and those lost by a reset.
@@ -202,11 +216,10 @@ impl GsmLink {
         };
         // The least significant bit of an octet is sent first.
         block.iter_mut().for_each(|octet| *octet = octet.reverse_bits());
-        if let (Some(tag), Some(expires)) = (frame.tag, frame.expires) {
-            self.expiries[ANNOUNCED].insert(tag, expires);
-        }
+        let expires = frame.expires;
+        let announced = frame.tag.map(|tag| Announced { tag, expires, again: frame.names_only });
         let before = self.deframer.counts();
-        let arrived = self.line.handle_block(now, &block, frame.tag);
+        let arrived = self.line.handle_block(now, &block, announced);
         let mut packets = VecDeque::new();
         self.deframer.take(&arrived.characters, |found| {
             if [IPV4, IPV6].contains(&found.protocol) {
@@ -214,8 +227,8 @@ impl GsmLink {
             }
         });
         account.counters.control_received += u64::from(packets.is_empty());
-        self.unended.extend(arrived.tags);
-        self.unended.extend(packets.iter().filter_map(|_| self.line.next_tag()));
+        self.unended.extend(arrived.ended);
+        self.unended.extend(packets.iter().filter_map(|_| self.line.next_ended()));
         while let Some((packet, damaged)) = packets.pop_front() {
             // A frame that ends before any sent packet does is a piece that damage has split off.
             if packets.len() >= self.unended.len() {
@@ -223,8 +236,8 @@ impl GsmLink {
                 continue;
             }
             self.piece = None;
-            let tag = self.unended.pop_front();
-            self.deliver(tag, packet, damaged, account);
+            let announced = self.unended.pop_front();
+            self.deliver(announced, packet, damaged, account);
         }
         let counts = self.deframer.counts();
         let reason = if counts.frame_check > before.frame_check {
@@ -242,27 +255,25 @@ impl GsmLink {
     fn lose_ended(&mut self, ended: bool, reason: DropReason, account: &mut InterfaceAccount) {
         let is_open = self.deframer.is_within_frame() && !ended;
         while self.unended.len() > usize::from(is_open) {
-            let tag = self.unended.pop_front();
+            let announced = self.unended.pop_front();
             match self.piece.take() {
-                Some(piece) => self.deliver(tag, piece, true, account),
-                None => self.lose(tag, reason, account),
+                Some(piece) => self.deliver(announced, piece, true, account),
+                None => self.lose(announced.map(|it| it.tag), reason, account),
             }
         }
     }
 
     fn deliver(
         &mut self,
-        tag: Option<Tag>,
+        announced: Option<Announced>,
         packet: Vec<u8>,
         damaged: bool,
         account: &mut InterfaceAccount,
     ) {
         account.arrived();
+        let tag = announced.map(|it| it.tag);
         let mut frame = Frame { tag, ..Frame::packet(packet) };
-        if let Some(tag) = tag {
-            frame.set_expiry(self.expiries[ANNOUNCED].get(&tag).copied());
-            forget(&mut self.expiries[ANNOUNCED], tag);
-        }
+        frame.set_expiry(announced.and_then(|it| it.expires));
         frame.damage.frame = if damaged { Check::Bad } else { Check::Good };
         self.delivery.push_back(frame);
     }
@@ -368,15 +379,6 @@ impl Link for GsmLink {
 
     fn flows(&self) -> Vec<FlowAccount> {
         self.waiting.accounts()
-    }
-}
-
-/// Forgets a packet and those before it.
-fn forget(expiries: &mut BTreeMap<Tag, Instant>, tag: Tag) {
-    if expiries.first_key_value().is_some_and(|(first, _)| *first <= tag) {
-        let later = expiries.split_off(&tag);
-        *expiries = later;
-        expiries.remove(&tag);
     }
 }
 

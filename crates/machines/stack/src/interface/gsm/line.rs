@@ -11,7 +11,7 @@ use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::{RLP_FRAME_LEN, RLP_MODULUS, RlpControl, RlpFrame};
 
 use super::modem::Modem;
-use super::{GsmLinkConfig, GsmService};
+use super::{Announced, GsmLinkConfig, GsmService};
 use crate::event::RlpSight;
 
 /// The most characters in a block, of either service.
@@ -58,14 +58,14 @@ enum Service {
 struct Reliable {
     link: RlpLink,
     calls: bool,
-    tags: [Option<Tag>; RLP_MODULUS as usize],
+    ending: [Option<Announced>; RLP_MODULUS as usize],
 }
 
 /// The contents of a block: characters, and the packets that end in them, in order.
 #[derive(Debug, Default)]
 pub(super) struct Arrived {
     pub(super) characters: Vec<u8>,
-    pub(super) tags: Vec<Tag>,
+    pub(super) ended: Vec<Announced>,
 }
 
 impl GsmLine {
@@ -77,9 +77,9 @@ impl GsmLine {
             GsmService::NonTransparent { n2 } => {
                 let role = if config.calls { RlpRole::Mobile } else { RlpRole::Network };
                 let rlp = RlpConfig { n2, buffer: BUFFER, ..RlpConfig::standard(role) };
-                let tags = [None; RLP_MODULUS as usize];
+                let ending = [None; RLP_MODULUS as usize];
                 let link = RlpLink::new(rlp);
-                Service::NonTransparent(Box::new(Reliable { link, calls: config.calls, tags }))
+                Service::NonTransparent(Box::new(Reliable { link, calls: config.calls, ending }))
             }
             GsmService::Modems { compresses } => Service::Modems(Box::new(Modem::new(compresses))),
         };
@@ -218,35 +218,35 @@ impl GsmLine {
         }
     }
 
-    /// Returns the tag of a packet that has ended, for services whose blocks do not name it.
-    pub(super) fn next_tag(&mut self) -> Option<Tag> {
+    /// Returns the next packet that has ended, for services whose blocks do not name it.
+    pub(super) fn next_ended(&mut self) -> Option<Announced> {
         match &mut self.service {
-            Service::Modems(modem) => modem.next_tag(),
+            Service::Modems(modem) => modem.next_ended(),
             _ => None,
         }
     }
 
-    /// Processes a received block; `tag` is that of the packet that ends in it.
+    /// Processes a received block, which names the packet that ends in it.
     pub(super) fn handle_block(
         &mut self,
         now: Instant,
         block: &[u8; RLP_FRAME_LEN],
-        tag: Option<Tag>,
+        announced: Option<Announced>,
     ) -> Arrived {
         let it = match &mut self.service {
             Service::Transparent(line) => {
                 let mut characters = Vec::new();
                 line.handle_block(block, &mut characters);
-                return Arrived { characters, tags: tag.into_iter().collect() };
+                return Arrived { characters, ended: announced.into_iter().collect() };
             }
             Service::NonTransparent(it) => it,
             Service::Modems(modem) => {
-                let characters = modem.handle_block(block, tag);
+                let characters = modem.handle_block(block, announced);
                 self.events.extend(modem.poll_events());
-                return Arrived { characters, tags: Vec::new() };
+                return Arrived { characters, ended: Vec::new() };
             }
         };
-        let (arrived, sight) = it.handle_frame(now, block, tag);
+        let (arrived, sight) = it.handle_frame(now, block, announced);
         self.sights.extend(sight);
         if !self.note_reset() {
             self.note_acknowledged();
@@ -278,7 +278,7 @@ impl GsmLine {
             was_reset |= matches!(event, RlpEvent::Reset { .. } | RlpEvent::Down(_));
         }
         if was_reset {
-            it.tags.fill(None);
+            it.ending.fill(None);
             let unsent = it.link.unsent() as u64;
             self.lose_begun(unsent);
         }
@@ -305,7 +305,7 @@ impl Reliable {
         &mut self,
         now: Instant,
         block: &[u8; RLP_FRAME_LEN],
-        tag: Option<Tag>,
+        announced: Option<Announced>,
     ) -> (Arrived, Option<RlpSight>) {
         let expected = self.link.expected();
         let frame = RlpFrame::parse(block);
@@ -318,15 +318,15 @@ impl Reliable {
         // A frame below the receive window is a late copy.
         let is_late = (ns + RLP_MODULUS - expected) % RLP_MODULUS >= RLP_MODULUS / 2;
         if !is_late {
-            self.tags[usize::from(ns)] = tag;
+            self.ending[usize::from(ns)] = announced;
         }
-        let mut tags = Vec::new();
+        let mut ended = Vec::new();
         let mut number = expected;
         while number != self.link.expected() {
-            tags.extend(self.tags[usize::from(number)].take());
+            ended.extend(self.ending[usize::from(number)].take());
             number = (number + 1) % RLP_MODULUS;
         }
-        let arrived = Arrived { characters: self.link.read(), tags };
+        let arrived = Arrived { characters: self.link.read(), ended };
         (arrived, RlpSight::of(&frame, false, is_late))
     }
 }

@@ -1,11 +1,17 @@
 //! A modem of MNP below PPP, and the packets that are on its line.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use windfall_base::{DropReason, Instant, PacketDrop, PacketEvent, PacketEventKind, Tag};
 use windfall_circuit::rlp::MnpLink;
 use windfall_wire_link::l2r::L2R_CHARACTERS;
 use windfall_wire_link::rlp::RLP_FRAME_LEN;
+
+use super::Announced;
+
+/// The number of the peer's last packets that are remembered: blocks name them until the
+/// acknowledgement arrives.
+const REMEMBERED: usize = 64;
 
 /// A packet on the line.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +35,10 @@ pub(super) struct Modem {
     turn: usize,
     /// The tag that the last block repeated.
     told_again: Option<Tag>,
-    /// The tags of the peer's packets that have not arrived, and that of the last one that has.
-    announced: BTreeSet<Tag>,
-    last: Option<Tag>,
+    /// The peer's packets that have not ended, in the order in which they end.
+    announced: VecDeque<Announced>,
+    /// The peer's last packets that have ended.
+    ended: VecDeque<Tag>,
     events: Vec<PacketEvent>,
 }
 
@@ -42,8 +49,8 @@ impl Modem {
             under_way: VecDeque::new(),
             turn: 0,
             told_again: None,
-            announced: BTreeSet::new(),
-            last: None,
+            announced: VecDeque::new(),
+            ended: VecDeque::new(),
             events: Vec::new(),
         }
     }
@@ -109,14 +116,15 @@ impl Modem {
         }
     }
 
-    /// Processes a received block and returns its characters; `tag` is that of a packet in
-    /// transmission.
+    /// Processes a received block and returns its characters. It names a packet in transmission.
     pub(super) fn handle_block(
         &mut self,
         block: &[u8; RLP_FRAME_LEN],
-        tag: Option<Tag>,
+        announced: Option<Announced>,
     ) -> Vec<u8> {
-        self.announced.extend(tag.filter(|tag| self.last.is_none_or(|last| *tag > last)));
+        if let Some(announced) = announced {
+            self.note_announced(announced);
+        }
         self.link.handle_block(block);
         let there = self.link.acknowledged();
         while self.under_way.front().is_some_and(|it| it.end <= there)
@@ -128,10 +136,25 @@ impl Modem {
         self.link.read()
     }
 
-    /// Returns the tag of the next packet of the peer that ends.
-    pub(super) fn next_tag(&mut self) -> Option<Tag> {
-        let tag = self.announced.pop_first();
-        self.last = tag.or(self.last);
-        tag
+    /// Adds a packet of the peer in the order of transmission.
+    fn note_announced(&mut self, announced: Announced) {
+        let tag = announced.tag;
+        if self.ended.contains(&tag) || self.announced.iter().any(|it| it.tag == tag) {
+            return;
+        }
+        // If the block that named the packet first was lost, so was the packet's place. Within its
+        // flow the place follows from the tag.
+        let later = self.announced.iter().position(|it| announced.again && it.tag > tag);
+        self.announced.insert(later.unwrap_or(self.announced.len()), announced);
+    }
+
+    /// Returns the next packet of the peer that ends.
+    pub(super) fn next_ended(&mut self) -> Option<Announced> {
+        let next = self.announced.pop_front()?;
+        if self.ended.len() == REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(next.tag);
+        Some(next)
     }
 }

@@ -1,4 +1,4 @@
-use windfall_base::{Duration, Ledger, Node as _, Port, RxVector, Seed, Stream};
+use windfall_base::{Class, Duration, Ledger, Node as _, Port, RxVector, Seed, Stream};
 use windfall_testkit::laws;
 use windfall_wire_link::rlp::{RlpControl, RlpFrame};
 
@@ -171,6 +171,39 @@ fn damage_goes_through_ppp_lite_and_is_dropped_or_repeated_otherwise() {
         assert_eq!(tags, [1, 2], "{service:?}");
         assert!(delivered.iter().all(|(_, frame)| frame.damage.frame == Check::Good));
         assert_eq!(drops.total(), 0);
+    }
+}
+
+/// The queues of two flows change the order of their packets, and so that of their tags.
+#[test]
+fn packets_of_several_flows_keep_their_tags_and_lifetimes() {
+    let lifetime = Duration::from_millis(600);
+    let class = Class { lifetime: Some(lifetime), ..Class::NONE };
+    let tags = [20, 0, 21, 1, 22, 2, 23, 3, 24, 4];
+    for service in [GsmService::Transparent, RLP, MNP] {
+        let mut circuit = Circuit::new(service, false);
+        circuit.run(100, |_, _| {});
+        let start = circuit.now;
+        for tag in tags {
+            circuit.send(packet(tag, 20 + tag as usize).with_class(class));
+        }
+        // Five blocks are damaged, so that what is behind them waits for retransmissions.
+        circuit.run(500, |slot, frame| {
+            if (14..19).contains(&slot) {
+                frame.invert(&[0, 17, 99, 140, 200]);
+            }
+        });
+        let found = circuit.tags();
+        let mut order = tags.iter().filter(|tag| found.contains(tag));
+        assert!(found.iter().eq(&mut order), "{service:?}: {found:?}");
+        let end = (start + lifetime).as_nanos() / 1_000_000;
+        for (at, frame) in &circuit.delivered {
+            let tag = frame.tag.expect("each has one");
+            assert_eq!(frame.payload.len(), 20 + tag.0 as usize, "{service:?}: {tag:?}");
+            assert!(*at <= end, "{service:?}: {tag:?} at {at} of {end}");
+        }
+        let late = circuit.ledgers()[1].drops.of(DropReason::Late);
+        assert_eq!(late > 0, service != GsmService::Transparent, "{service:?}: {late}");
     }
 }
 
