@@ -1,5 +1,6 @@
-//! Units of times on a command line: curl, wget and iperf take a bare number for seconds, scenario
-//! files take it for milliseconds, so that it is refused there.
+//! Units on a command line. Curl, wget and iperf take a bare number for seconds, and scenario files
+//! take it for milliseconds, so that it is refused there. So is a probability of 1, which netem
+//! takes for 1 %.
 
 /// Checks that the text of a time on a command line has its unit, unless it is 0.
 ///
@@ -11,6 +12,17 @@ pub fn check_unit(text: &str) -> Result<(), String> {
         Ok(number) if number.is_finite() && number > 0.0 => {
             Err(format!("write its unit: {text}s or {text}ms"))
         }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a probability, or the first word of a chance, is not a bare 1.
+///
+/// # Errors
+/// Says what to write instead.
+pub(crate) fn of_chance(text: &str) -> Result<(), String> {
+    match text.split_whitespace().next() {
+        Some("1") => Err("1 is all of them: write 100%, or 1% for one in a hundred".to_owned()),
         _ => Ok(()),
     }
 }
@@ -43,6 +55,16 @@ mod tests {
         }
         for text in ["0", "2s", "soon", "-1", "none", "inf"] {
             assert_eq!(check_unit(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_is_written_as_per_cent() {
+        for text in ["1", " 1 25%"] {
+            assert!(of_chance(text).is_err_and(|it| it.contains("write 100%, or 1%")), "{text}");
+        }
+        for text in ["1%", "100%", "0", "0.5", "1e-3", "1.0", ""] {
+            assert_eq!(of_chance(text), Ok(()), "{text}");
         }
     }
 

@@ -239,7 +239,7 @@ by_text! {
     Bucket: "token bucket",
     ByteRange: "range of bytes",
     Cell: "cell",
-    Chance: "chance",
+    Chance: "chance" [units::of_chance],
     GilbertElliott: "chain",
     IpAddr: "address",
     Jitter: "jitter" [units::of_jitter],
@@ -258,7 +258,7 @@ by_serde! {
     Dbm: "power", advice_of;
     Duration: "time" [units::check_unit], advice_of;
     Metres: "distance", advice_of;
-    Probability: "probability", advice_of;
+    Probability: "probability" [units::of_chance], advice_of;
     Rate: "rate", advice_of;
     String: "text", advice_of;
     f64: "number", no_advice;

@@ -65,7 +65,7 @@ fn a_transfer_that_does_not_end_is_a_result() {
     // The transfer without errors finishes within the limit, sooner or later on a busy machine.
     let limits = ["0.7", "3", "30"].into_iter();
     let mut demos = limits.map(|limit| {
-        let output = demo(&folder, &format!("--ber 1 --limit {limit}s"), true);
+        let output = demo(&folder, &format!("--ber 100% --limit {limit}s"), true);
         (limit, String::from_utf8_lossy(&output.stdout).into_owned(), output)
     });
     let finished = |(_, text, _): &(_, String, _)| text.contains("the same in the 1 that finished");
