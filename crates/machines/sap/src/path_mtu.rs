@@ -154,6 +154,12 @@ impl PathMtu {
         self.plpmtu
     }
 
+    /// Returns whether the path does not carry the base size, so that a probe may be longer than
+    /// the whole window.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.plpmtu < self.base_plpmtu.min(self.max_plpmtu)
+    }
+
     /// Returns the size that every path is assumed to carry.
     pub(crate) fn least(&self) -> usize {
         self.min_plpmtu
@@ -254,7 +260,8 @@ impl PathMtu {
     /// shorter ones arrive, a black hole is suspected. Probes decide whether the path MTU has
     /// shrunk, the first of them after `wait` (RFC 8899, section 4.3).
     pub(crate) fn on_loss(&mut self, now: Instant, size: usize, wait: Duration) {
-        if size <= self.min_plpmtu {
+        // A datagram from before the size fell was longer than those in use.
+        if size <= self.min_plpmtu || size > self.plpmtu {
             return;
         }
         if let Some(free) = self.lost_sizes.iter_mut().find(|lost| **lost == 0) {
@@ -301,8 +308,12 @@ impl PathMtu {
 
     /// Returns to the base size, since the path may have changed, or to the least one if nothing as
     /// long as the base size has arrived. If the path has shrunk, a search for a shorter size
-    /// begins at once; otherwise a search begins after ten minutes.
+    /// begins at once; otherwise a search begins after ten minutes. At the least size nothing
+    /// changes: what was too long stays so, or the search would begin again with each silence.
     pub(crate) fn fall_back(&mut self, now: Instant) {
+        if self.plpmtu == self.min_plpmtu {
+            return;
+        }
         let failed = self.suspected.filter(|_| self.has_shrunk(now));
         let base = self.base_plpmtu.min(self.max_plpmtu);
         let carries_base = self.plpmtu > base || self.longest_arrived > self.min_plpmtu;
@@ -535,6 +546,31 @@ mod tests {
         // Ten minutes later it is as wide as before.
         answer(&mut path, 9000, now + PMTU_RAISE_TIMER * 2);
         assert_eq!(path.size(), 8924);
+    }
+
+    #[test]
+    fn at_the_least_size_neither_silence_nor_what_was_sent_before_begins_the_search_again() {
+        let wait = Duration::from_millis(100);
+        let mut path = PathMtu::new(V4, 1232, 65_400);
+        path.search(Instant::START);
+        let mut now = Instant::START + Duration::from_secs(5);
+        answer(&mut path, 1464, now);
+        assert_eq!(path.size(), 1464);
+        path.fall_back(now);
+        path.fall_back(now);
+        assert_eq!(path.size(), MIN_PLPMTU_V4);
+        let mut trials = 0;
+        for _ in 0..300 {
+            now += Duration::from_secs(1);
+            path.on_arrival(now, MIN_PLPMTU_V4);
+            path.on_loss(now, 1464, wait);
+            trials += answer(&mut path, MIN_PLPMTU_V4, now);
+            path.fall_back(now);
+        }
+        // Each of 2260, 1464, 1392, 1252, 972, 772, 540 and 400 bytes.
+        assert_eq!((path.size(), trials), (MIN_PLPMTU_V4, 8 * usize::from(MAX_PROBES)));
+        answer(&mut path, 1464, now + PMTU_RAISE_TIMER);
+        assert_eq!(path.size(), 1464, "after ten minutes");
     }
 
     #[test]

@@ -53,6 +53,13 @@ pub(crate) struct SentPacket {
     pub(crate) is_behind: bool,
 }
 
+impl SentPacket {
+    /// Returns the size of a path MTU probe; 0 for other packets.
+    fn probe_size(&self) -> usize {
+        if matches!(self.load, Load::MtuProbe(_)) { self.size } else { 0 }
+    }
+}
+
 /// The result of an acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
@@ -81,6 +88,8 @@ pub(crate) struct Sent {
     first: u64,
     largest: Option<u64>,
     in_flight: usize,
+    /// The bytes of path MTU probes among those in flight.
+    probes: usize,
     count: usize,
     last_at: Option<Instant>,
     /// The latest packets that were declared lost: they may still arrive.
@@ -108,6 +117,7 @@ impl Sent {
             packet.map(|(size, load)| SentPacket { number, at: now, size, load, is_behind });
         if let Some(packet) = packet {
             self.in_flight += packet.size;
+            self.probes += packet.probe_size();
             self.count += 1;
             self.last_at = Some(now);
         }
@@ -139,6 +149,11 @@ impl Sent {
     /// Returns the number of bytes in flight.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
+    }
+
+    /// Returns the number of bytes in flight that are no path MTU probes.
+    pub(crate) fn in_flight_without_probes(&self) -> usize {
+        self.in_flight - self.probes
     }
 
     /// Returns whether no packet is in flight.
@@ -272,6 +287,7 @@ impl Sent {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         let packet = self.packets.get_mut(index)?.take()?;
         self.in_flight -= packet.size;
+        self.probes -= packet.probe_size();
         self.count -= 1;
         Some(packet)
     }

@@ -223,7 +223,13 @@ impl Connection {
     /// Returns whether the congestion window and the pacer permit `size` more bytes.
     fn may_send(&mut self, now: Instant, size: usize) -> bool {
         let size = self.datagram_overhead + size;
-        !self.config.congestion_control || self.path.may_send(now, self.sent.in_flight(), size)
+        // The probes of a search that finds nothing would keep all messages waiting.
+        let in_flight = if self.path.mtu.is_narrow() {
+            self.sent.in_flight_without_probes()
+        } else {
+            self.sent.in_flight()
+        };
+        !self.config.congestion_control || self.path.may_send(now, in_flight, size)
     }
 
     //= S0.3

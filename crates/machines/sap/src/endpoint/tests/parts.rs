@@ -325,6 +325,42 @@ fn a_path_that_does_not_carry_the_base_size_carries_messages() {
     }
 }
 
+/// Returns the number of probes above `mtu` that an end sends until precise messages have crossed a
+/// path that carries no more than `mtu` from some time on, and the time that it takes.
+fn through_a_black_hole(mtu: usize) -> (usize, Duration) {
+    let (mut network, [a, b]) = ethernet(SapConfig::standard(), 1);
+    // The round trip is that of a full queue, and some are lost as such queues lose them.
+    network.impairments.overtaking = (1e-9, Duration::from_millis(100));
+    network.impairments.loss = 0.01;
+    let messages = 12;
+    for _ in 0..messages {
+        network.send(A, a, Mode::Precise, &pattern(250_000));
+    }
+    network.run(Duration::from_millis(1_200));
+    network.impairments.mtu = mtu;
+    let began = network.now;
+    let before = network.sent(A, SapKind::Probe).len();
+    let mut came = network.receive(B, b).len();
+    assert!(came < messages, "the path shrinks amid them");
+    while came < messages {
+        assert!(network.now < began + SECOND * 200, "{came} messages have come");
+        network.run(Duration::from_millis(100));
+        came += network.receive(B, b).len();
+    }
+    let probes = network.sent(A, SapKind::Probe).split_off(before);
+    let failed = probes.iter().filter(|probe| probe.len() > mtu).count();
+    (failed, network.now - began)
+}
+
+#[test]
+fn a_path_that_shrinks_amid_precise_messages_is_searched_once_and_carries_the_rest() {
+    for mtu in [260, 284, 414] {
+        let (failed, took) = through_a_black_hole(mtu);
+        // No more than eight sizes above the least, three times each, and that of the start.
+        assert!(failed <= 27, "{mtu}: {failed} probes, {took:?}");
+    }
+}
+
 #[test]
 fn an_interface_that_does_not_carry_the_base_size_costs_no_timeout() {
     let mut network = Network::new(SapConfig::standard(), Impairments { mtu: 972, ..CLEAN }, 1);
