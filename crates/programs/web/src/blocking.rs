@@ -29,14 +29,13 @@ struct State {
 }
 
 struct Pool {
+    /// The most threads at the same time.
+    most: usize,
     state: Mutex<State>,
     more: Condvar,
 }
 
-static POOL: Pool = Pool {
-    state: Mutex::new(State { waiting: VecDeque::new(), threads: 0, idle: 0 }),
-    more: Condvar::new(),
-};
+static POOL: Pool = Pool::new(MOST);
 
 /// Does some work on another thread, and waits for its outcome.
 ///
@@ -45,29 +44,67 @@ static POOL: Pool = Pool {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
+    blocking_or(work, || false).await
+}
+
+/// Does some work as [`blocking`] does; if no thread is free, `make_room` ends other work, whose
+/// thread does this one then, or tells that there is none to end.
+///
+/// # Errors
+/// As [`blocking`].
+pub(crate) async fn blocking_or<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+    make_room: impl FnOnce() -> bool,
+) -> io::Result<T> {
     let (done, outcome) = oneshot::channel();
-    begin(move || drop(done.send(work())))?;
+    begin_or(move || drop(done.send(work())), make_room)?;
     outcome.await.map_err(|_| io::Error::other("the work has panicked"))
 }
 
-/// Does some work on another thread, without waiting for its outcome.
+/// Does some work on another thread as [`blocking_or`] does, without waiting for its outcome.
 ///
 /// # Errors
 /// If the system has no thread for it.
-pub(crate) fn begin(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let mut state = POOL.state();
-    if state.idle <= state.waiting.len() && state.threads < MOST {
-        let thread = thread::Builder::new().name("blocking".to_owned()).stack_size(STACK);
-        thread.spawn(|| POOL.run())?;
-        state.threads += 1;
-    }
-    state.waiting.push_back(Box::new(work));
-    drop(state);
-    POOL.more.notify_one();
-    Ok(())
+pub(crate) fn begin_or(
+    work: impl FnOnce() + Send + 'static,
+    make_room: impl FnOnce() -> bool,
+) -> io::Result<()> {
+    POOL.begin(Box::new(work), make_room)
 }
 
 impl Pool {
+    const fn new(most: usize) -> Self {
+        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0 };
+        Self { most, state: Mutex::new(state), more: Condvar::new() }
+    }
+
+    fn begin(&'static self, work: Work, make_room: impl FnOnce() -> bool) -> io::Result<()> {
+        let mut state = self.state();
+        if state.idle <= state.waiting.len() {
+            let is_full = state.threads >= self.most;
+            let started = if is_full { Ok(()) } else { self.start(&mut state) };
+            if is_full || started.is_err() {
+                drop(state);
+                // Work that only waits for a thread needs no room made for it.
+                if !make_room() {
+                    started?;
+                }
+                state = self.state();
+            }
+        }
+        state.waiting.push_back(work);
+        drop(state);
+        self.more.notify_one();
+        Ok(())
+    }
+
+    fn start(&'static self, state: &mut State) -> io::Result<()> {
+        let thread = thread::Builder::new().name("blocking".to_owned()).stack_size(STACK);
+        thread.spawn(|| self.run())?;
+        state.threads += 1;
+        Ok(())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +133,22 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
+
+    #[test]
+    fn work_that_finds_no_thread_is_done_by_that_of_other_work_which_gives_way() {
+        static SMALL: Pool = Pool::new(1);
+        let (go, may_go) = mpsc::channel::<()>();
+        let (done, outcome) = mpsc::channel();
+        let waits = Box::new(move || _ = may_go.recv());
+        SMALL.begin(waits, || panic!("there is room")).expect("a thread");
+        let make_room = move || go.send(()).is_ok();
+        SMALL.begin(Box::new(move || _ = done.send(7)), make_room).expect("its turn");
+        assert_eq!(outcome.recv(), Ok(7));
+        assert_eq!(SMALL.state().threads, 1);
+    }
 
     #[tokio::test]
     async fn work_of_any_number_comes_to_its_end_and_a_panic_ends_no_other() {

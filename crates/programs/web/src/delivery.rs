@@ -16,12 +16,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windfall_media::exact_ranges;
 use windfall_socket::{Duration, SapError, SapListener, SapOptions, SapSocket};
 
-use crate::blocking::{STACK, begin, blocking};
+use crate::blocking::{STACK, begin_or, blocking_or};
+use crate::connection_limiter::client_at;
 use crate::connection_pool::reason_of;
 use crate::memory::{BodyMemory, HeldMemory};
 use crate::offer::{self, SapOffer, SapOpener};
 use crate::quota::{CallQuota, real_time};
 use crate::receiving::NO_ANSWER;
+use crate::sap_connections::SapConnections;
 use crate::server::{Reply, WayNote, empty};
 use crate::under_way::{Entry, UnderWay};
 use windfall_bodies::{
@@ -49,10 +51,12 @@ const IDLE: Duration = Duration::from_secs(60);
 /// another, and the number of looks after which it ends.
 const LOOK: Duration = Duration::from_secs(1);
 const IDLE_LOOKS: u32 = 60;
-/// The connections of clients at the same time, as far as the memory of SAP has this room for the
+/// The connections to clients at the same time, as far as the memory of SAP has this room for the
 /// thread of each, and the bodies on their way on one of them.
-const CLIENTS: usize = 256;
-const OF_CLIENT: usize = 128 << 10;
+const CONNECTIONS: usize = 256;
+const OF_CONNECTION: usize = 128 << 10;
+/// The threads of all connections: other requests need some, too.
+const THREADS: usize = 384;
 const AT_ONCE: usize = 64;
 
 /// The settings of deliveries.
@@ -147,7 +151,8 @@ pub struct BodyDelivery {
     quota: Arc<CallQuota>,
     memory: BodyMemory,
     under_way: Arc<UnderWay>,
-    clients: Mutex<Clients<Idle>>,
+    /// The connections that take threads.
+    threaded: Mutex<SapConnections<Threaded>>,
     /// The connections that clients have opened, by the token of their first transfer.
     open: Mutex<BTreeMap<TransferToken, Client>>,
 }
@@ -190,7 +195,7 @@ impl BodyDelivery {
             quota: Arc::default(),
             memory: settings.memory,
             under_way: Arc::default(),
-            clients: Mutex::default(),
+            threaded: Mutex::default(),
             open: Mutex::default(),
         });
         let accepting = Arc::clone(&delivery);
@@ -301,26 +306,50 @@ impl BodyDelivery {
                 let delivery = Arc::clone(self);
                 let to = SocketAddr::new(peer, port);
                 let call = move || delivery.call(to).and_then(|it| Ok((it, read()?)));
-                let (socket, body) = blocking(call).await.map_err(|_| BUSY)??;
-                let socket = Arc::new(socket);
-                body.entry.travels_on(&socket);
-                let sending = begin(move || {
-                    // A client that goes away needs nothing.
-                    let sent = send(&socket, 1, &body.parcel);
-                    drop(body);
-                    let _ = sent.and_then(|()| socket.finish_or_abort());
-                });
-                sending.map_err(|_| BUSY)?;
+                let make_room = || self.give_way(peer, None);
+                let (socket, body) = blocking_or(call, make_room).await.map_err(|_| BUSY)??;
+                self.send_and_finish(Arc::new(socket), body)?;
             }
             SapOpener::Client { .. } => {
-                let waiting = blocking(read).await.map_err(|_| BUSY)??;
+                let on = open.as_ref().map(|open| Arc::clone(&open.socket));
+                let make_room = || self.give_way(peer, on.as_ref());
+                let waiting = blocking_or(read, make_room).await.map_err(|_| BUSY)??;
                 match open {
-                    Some(open) => begin(move || open.send(waiting)).map_err(|_| BUSY)?,
+                    Some(open) => {
+                        self.bound(peer, on.as_ref());
+                        begin_or(move || open.send(waiting), make_room).map_err(|_| BUSY)?;
+                    }
                     None => self.keep(waiting)?,
                 }
             }
         }
         Ok(Started { token, length })
+    }
+
+    /// Sends a body to a client that was called, and ends the connection.
+    fn send_and_finish(
+        self: &Arc<Self>,
+        socket: Arc<SapSocket>,
+        body: Waiting,
+    ) -> Result<(), &'static str> {
+        let peer = body.peer;
+        body.entry.travels_on(&socket);
+        // One body is on its way.
+        let places = Arc::new(Semaphore::new(AT_ONCE - 1));
+        let number = self.enter(peer, &socket, &places);
+        let delivery = Arc::clone(self);
+        let own = Arc::clone(&socket);
+        let sending = move || {
+            // A client that goes away needs nothing.
+            let sent = send(&socket, 1, &body.parcel);
+            drop(body);
+            let _ = sent.and_then(|()| socket.finish_or_abort());
+            delivery.threaded().leave(number);
+        };
+        begin_or(sending, || self.give_way(peer, Some(&own))).map_err(|_| {
+            self.threaded().leave(number);
+            BUSY
+        })
     }
 
     /// Makes room for a body of a client that has `bytes` bytes: one of the client that has most
@@ -401,34 +430,62 @@ impl BodyDelivery {
 
     /// Takes the connections of clients until the listener fails.
     fn accept(self: &Arc<Self>) {
-        while let Ok((socket, _)) = self.listener.accept() {
+        while let Ok((socket, from)) = self.listener.accept() {
             let socket = Arc::new(socket);
             let places = Arc::new(Semaphore::new(AT_ONCE));
-            let idle = Idle { socket: Arc::downgrade(&socket), places };
-            let (place, displaced) = self.clients().enter(idle.clone(), most_clients());
-            displaced.iter().for_each(Idle::end);
+            let number = self.enter(from.ip(), &socket, &places);
             let delivery = Arc::clone(self);
+            let serving = Arc::clone(&socket);
+            let serve = move || delivery.serve(&serving, &places, number);
             // Without a thread the client finds that the connection ends.
-            let serving = move || delivery.serve(&socket, &idle, place);
-            let _ = thread::Builder::new().stack_size(STACK).spawn(serving);
+            if begin_or(serve, || self.give_way(from.ip(), Some(&socket))).is_err() {
+                self.threaded().leave(number);
+            }
         }
     }
 
-    fn clients(&self) -> std::sync::MutexGuard<'_, Clients<Idle>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    fn threaded(&self) -> std::sync::MutexGuard<'_, SapConnections<Threaded>> {
+        self.threaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in a connection to a client that takes threads; returns its number.
+    fn enter(&self, peer: IpAddr, socket: &Arc<SapSocket>, places: &Arc<Semaphore>) -> u64 {
+        self.bound(peer, None);
+        let connection = Threaded { socket: Arc::downgrade(socket), places: Arc::clone(places) };
+        self.threaded().enter(client_at(peer), connection)
+    }
+
+    /// Ends a connection if there are as many connections or threads as may be.
+    fn bound(&self, peer: IpAddr, on: Option<&Arc<SapSocket>>) {
+        let threaded = self.threaded();
+        let is_full = threaded.len() >= most_connections()
+            || threaded.threads(Threaded::under_way) >= THREADS;
+        drop(threaded);
+        if is_full {
+            self.give_way(peer, on);
+        }
+    }
+
+    /// Ends a connection whose threads further work of a client needs, but for the one that it is
+    /// on; returns whether there is one.
+    fn give_way(&self, peer: IpAddr, on: Option<&Arc<SapSocket>>) -> bool {
+        let own = on.map(Arc::downgrade).unwrap_or_default();
+        let may = |it: &Threaded| !Weak::ptr_eq(&it.socket, &own);
+        let connection = self.threaded().giving_way(client_at(peer), may, Threaded::under_way);
+        connection.iter().for_each(Threaded::end);
+        connection.is_some()
     }
 
     /// Answers what the client of a connection asks for.
-    fn serve(&self, socket: &Arc<SapSocket>, idle: &Idle, mut number: u64) {
+    fn serve(self: &Arc<Self>, socket: &Arc<SapSocket>, places: &Arc<Semaphore>, mut number: u64) {
         socket.set_timeout(Some(IDLE));
-        let places = Arc::clone(&idle.places);
         let used = Arc::default();
         let mut first = None;
         let mut looks = 0;
         loop {
             let message = match socket.recv_timeout(LOOK) {
                 Ok(Some(message)) => message,
-                Err(SapError::TimedOut) if looks < IDLE_LOOKS && self.clients().has(number) => {
+                Err(SapError::TimedOut) if looks < IDLE_LOOKS && self.threaded().has(number) => {
                     let is_busy = places.available_permits() < AT_ONCE;
                     looks = if is_busy { 0 } else { looks + 1 };
                     continue;
@@ -436,16 +493,14 @@ impl BodyDelivery {
                 Ok(None) | Err(_) => break,
             };
             looks = 0;
-            let (next, displaced) = self.clients().touch(number, idle.clone(), most_clients());
-            displaced.iter().for_each(Idle::end);
-            number = next;
+            number = self.threaded().touch(number);
             let asked = Control::decode(message.data);
             let Ok((transfer, Control::Ask(token))) = asked else { break };
-            let place = Arc::clone(&places).try_acquire_owned().ok();
+            let place = Arc::clone(places).try_acquire_owned().ok();
             let waiting = self.waiting().remove(&token);
             let client = waiting.as_ref().map(|waiting| Client {
                 socket: Arc::clone(socket),
-                places: Arc::clone(&places),
+                places: Arc::clone(places),
                 peer: waiting.peer,
                 used: Arc::clone(&used),
             });
@@ -459,10 +514,11 @@ impl BodyDelivery {
                     let socket = Arc::clone(socket);
                     let open = OpenTransfer { socket, token, transfer, _place: place };
                     let again = Arc::clone(&open.socket);
-                    let sending = move || open.send(waiting);
-                    if thread::Builder::new().stack_size(STACK).spawn(sending).is_err()
-                        && refuse(&again, transfer).is_err()
-                    {
+                    let peer = waiting.peer;
+                    self.bound(peer, Some(&again));
+                    let sending =
+                        begin_or(move || open.send(waiting), || self.give_way(peer, Some(&again)));
+                    if sending.is_err() && refuse(&again, transfer).is_err() {
                         break;
                     }
                 }
@@ -471,66 +527,31 @@ impl BodyDelivery {
             }
         }
         first.iter().for_each(|first| _ = self.open().remove(first));
-        self.clients().leave(number);
+        self.threaded().leave(number);
     }
 }
 
-/// Returns the number of clients that the memory has room for.
-fn most_clients() -> usize {
-    (windfall_socket::memory().1 / OF_CLIENT).clamp(1, CLIENTS)
+/// Returns the number of connections that the memory has room for.
+fn most_connections() -> usize {
+    (windfall_socket::memory().1 / OF_CONNECTION).clamp(1, CONNECTIONS)
 }
 
-/// A connection that may give way to others while it carries nothing.
+/// A connection that takes threads, and may give way to others.
 #[derive(Clone)]
-struct Idle {
+struct Threaded {
     socket: Weak<SapSocket>,
     places: Arc<Semaphore>,
 }
 
-impl Idle {
-    /// Ends the connection at once, and its thread with it, unless it carries something.
+impl Threaded {
+    /// Returns the number of bodies on their way.
+    fn under_way(&self) -> usize {
+        AT_ONCE - self.places.available_permits()
+    }
+
+    /// Ends the connection at once, and its threads with it.
     fn end(&self) {
-        if self.places.available_permits() == AT_ONCE {
-            self.socket.upgrade().iter().for_each(|socket| socket.reset());
-        }
-    }
-}
-
-/// The connections that clients have opened, by the number of their last use.
-struct Clients<T> {
-    next: u64,
-    used: BTreeMap<u64, T>,
-}
-
-impl<T> Default for Clients<T> {
-    fn default() -> Self {
-        Self { next: 0, used: BTreeMap::new() }
-    }
-}
-
-impl<T> Clients<T> {
-    /// Takes a connection in; the one that has asked for nothing for longest makes room for it if
-    /// there are `most`. Returns its number, and what has made room.
-    fn enter(&mut self, client: T, most: usize) -> (u64, Option<T>) {
-        let displaced = if self.used.len() >= most { self.used.pop_first() } else { None };
-        self.next += 1;
-        self.used.insert(self.next, client);
-        (self.next, displaced.map(|(_, client)| client))
-    }
-
-    /// Tells whether a connection need not make room.
-    fn has(&self, number: u64) -> bool {
-        self.used.contains_key(&number)
-    }
-
-    /// Notes that a connection was of use; returns its number from now on, and what makes room.
-    fn touch(&mut self, number: u64, client: T, most: usize) -> (u64, Option<T>) {
-        self.leave(number);
-        self.enter(client, most)
-    }
-
-    fn leave(&mut self, number: u64) {
-        self.used.remove(&number);
+        self.socket.upgrade().iter().for_each(|socket| socket.reset());
     }
 }
 

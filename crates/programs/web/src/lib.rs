@@ -38,6 +38,7 @@ mod repair;
 mod reply;
 mod resolver;
 mod rules;
+mod sap_connections;
 mod server;
 mod site;
 mod small;

@@ -5,6 +5,7 @@ use windfall_socket::{Message, MessageKind, Mode};
 use windfall_testkit::folder::Folder;
 
 use super::*;
+use crate::blocking::blocking;
 
 #[test]
 fn the_memory_of_a_body_is_charged_until_its_last_message_is_gone() {
@@ -134,20 +135,4 @@ async fn a_client_that_has_vanished_keeps_no_memory_from_others() {
     let started = delivery.start_transfer(&offer, other, body(1_900_000)).await;
     assert!(started.is_ok(), "{:?}", started.err());
     drop(client);
-}
-
-#[test]
-fn the_connection_that_is_idle_for_longest_makes_room_for_a_new_one() {
-    let mut clients = Clients::default();
-    let all: Vec<_> = (0..CLIENTS).map(|name| clients.enter(name, CLIENTS).0).collect();
-    let (first, _) = clients.touch(all[0], 0, CLIENTS);
-    let (newcomer, displaced) = clients.enter(CLIENTS, CLIENTS);
-    assert_eq!(displaced, Some(1));
-    assert!(clients.has(first) && clients.has(newcomer) && clients.has(all[2]));
-    assert!(!clients.has(all[1]));
-    // One that has asked meanwhile stays.
-    let (back, displaced) = clients.touch(all[1], 1, CLIENTS);
-    assert_eq!(displaced, Some(2));
-    assert!(clients.has(back) && !clients.has(all[2]));
-    assert_eq!(clients.used.len(), CLIENTS);
 }
