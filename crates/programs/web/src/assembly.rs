@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use windfall_base::RangeSet;
 use windfall_socket::{Integrity, MessageKind, Received};
 
-use crate::arriving::ArrivingBody;
+use crate::arriving::{ArrivingBody, Chunk};
 use crate::memory::{BodyMemory, HeldMemory, MemorySpent};
 use crate::sparse::SparseBytes;
 use windfall_bodies::{BodyMessageError, BodyPlan, Control, TransferToken};
@@ -152,7 +152,7 @@ struct Partial {
     approximate: Lane,
     bytes: SparseBytes,
     /// The reader of a precise body, which is not kept then.
-    sink: Option<UnboundedSender<Bytes>>,
+    sink: Option<UnboundedSender<Chunk>>,
     /// The number of exact bytes that arrived.
     exact_len: usize,
     arrived: RangeSet<u64>,
@@ -399,8 +399,12 @@ impl Partial {
         self.exact_len = span.end;
         if let Some(sink) = &self.sink {
             let mut memory = self.bytes.memory().another();
-            memory.take(OF_MESSAGE + data.len())?;
-            return Ok(sink.send(memory.bind(data)).is_ok());
+            if let Err(spent) = memory.take(OF_MESSAGE + data.len()) {
+                // Its reader asks for the rest over TCP, and has to know why.
+                let _ = sink.send(Err(spent));
+                return Err(spent);
+            }
+            return Ok(sink.send(Ok(memory.bind(data))).is_ok());
         }
         let mut rest = &data[..];
         for range in self.exact.ranges(span) {

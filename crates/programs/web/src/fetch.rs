@@ -29,7 +29,6 @@ use crate::memory::BodyMemory;
 use crate::offer::{self, SapOffer, SapOpener};
 use crate::receiving::{AskedBody, Delivery, Expected, Link, NO_ANSWER, NO_THREAD};
 use crate::redirection::{of_other_host, redirection};
-use crate::repair::strong_version;
 use crate::reply::{
     expected, has_ended, one_length, repeatable_request, sap_transfer_headers, unreadable,
 };
@@ -107,10 +106,7 @@ impl FetchedBody {
                     }
                 }
             },
-            Self::Arriving(body) => match body.next().await {
-                None if body.taken() < body.length() => Err(FetchError::BrokeOff),
-                next => Ok(next),
-            },
+            Self::Arriving(body) => body.next().await,
             Self::Sap(body) => Ok(body.bytes.next_chunk()),
         }
     }
@@ -138,8 +134,8 @@ impl FetchedBody {
     #[must_use]
     pub fn repaired(&self) -> u64 {
         match self {
-            Self::Arriving(body) => body.repaired(),
-            Self::Sap(_) | Self::Tcp(_) => 0,
+            Self::Arriving(body) if !body.lacks_memory() => body.repaired(),
+            Self::Arriving(_) | Self::Sap(_) | Self::Tcp(_) => 0,
         }
     }
 }
@@ -194,11 +190,15 @@ impl Fetched {
 /// A client that receives bodies over SAP where the server knows it.
 pub struct Fetcher {
     settings: FetcherSettings,
-    client: Client<AnyMinorVersion, MessageBody>,
+    client: HttpClient,
+    /// Keeps no connection, so that each request has a new one.
+    unpooled: HttpClient,
     /// The connections that are shared by the bodies of a server.
     links: SapConnectionPool,
     calls: CallPorts,
 }
+
+type HttpClient = Client<AnyMinorVersion, MessageBody>;
 
 /// A body that is expected on a connection that is open.
 struct OpenConnection {
@@ -217,8 +217,12 @@ impl Fetcher {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(30))
+            .build(AnyMinorVersion(connector.clone()));
+        let unpooled = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
             .build(AnyMinorVersion(connector));
-        Self { settings, client, links: SapConnectionPool::default(), calls: CallPorts::default() }
+        let links = SapConnectionPool::default();
+        Self { settings, client, unpooled, links, calls: CallPorts::default() }
     }
 
     /// Asks for a body as [`Fetcher::get`] does, also at another address where the server says so
@@ -350,25 +354,21 @@ impl Fetcher {
         check_authority(request.uri())?;
         let asks = request.headers().contains_key(UPGRADE);
         let again = repeatable_request(&request);
-        let mut reply = match (self.ask(request).await, again) {
+        let mut reply = match (ask(&self.client, request).await, again) {
             // The server may have ended a connection that was kept, while the request was on it.
+            // Other connections that were kept may have ended too.
             (Err(FetchError::Request(error)), Some(again)) if has_ended(&error) => {
-                self.ask(again).await?
+                ask(&self.unpooled, again).await?
+            }
+            // Or it has said before that no request came (RFC 9110, section 15.5.9).
+            (Ok(reply), Some(again)) if reply.status() == StatusCode::REQUEST_TIMEOUT => {
+                ask(&self.unpooled, again).await?
             }
             (reply, _) => reply?,
         };
         expected(&reply, asks).map_err(FetchError::Unasked)?;
         one_length(reply.headers_mut()).map_err(FetchError::Unasked)?;
         Ok(reply)
-    }
-
-    async fn ask(&self, request: Request<MessageBody>) -> Result<Response<Incoming>, FetchError> {
-        let reply = tokio::time::timeout(HEAD, self.client.request(request)).await;
-        let reply = reply.map_err(|_| FetchError::TimedOut)?;
-        reply.map_err(|error| match unreadable(&error) {
-            Some(what) => FetchError::Unasked(what.to_owned()),
-            None => error.into(),
-        })
     }
 
     async fn send(&self, uri: &Uri, headers: &HeaderMap) -> Result<Response<Incoming>, FetchError> {
@@ -455,23 +455,18 @@ impl Fetcher {
         }
         body
     }
+}
 
-    /// Asks over TCP for what is left of a precise body.
-    async fn rest(
-        &self,
-        uri: &Uri,
-        headers: &HeaderMap,
-        head: &response::Parts,
-        body: &ArrivingBody,
-    ) -> Result<Bytes, FetchError> {
-        // What has been handed on already is of a version that only its name tells from others.
-        strong_version(&head.headers).ok_or(FetchError::BrokeOff)?;
-        let (base, of) = place_of(head, body.length());
-        let range = base + body.taken()..base + body.length();
-        let part = self.part_again(uri, headers, head, &range, of).await?;
-        let (came, bytes, memory) = part;
-        Ok(memory.bind(bytes).slice(range.start - came.start..range.end - came.start))
-    }
+async fn ask(
+    client: &HttpClient,
+    request: Request<MessageBody>,
+) -> Result<Response<Incoming>, FetchError> {
+    let reply = tokio::time::timeout(HEAD, client.request(request)).await;
+    let reply = reply.map_err(|_| FetchError::TimedOut)?;
+    reply.map_err(|error| match unreadable(&error) {
+        Some(what) => FetchError::Unasked(what.to_owned()),
+        None => error.into(),
+    })
 }
 
 /// Returns the position in its file of a body of this length, and the length of the file: others

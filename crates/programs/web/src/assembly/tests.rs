@@ -1,4 +1,5 @@
 use super::*;
+use crate::fetch_error::FetchError;
 
 const TOKEN: TransferToken = [3; 16];
 
@@ -165,9 +166,9 @@ fn a_precise_body_is_read_as_it_arrives() {
     assembler.control(Control::Plan(whole, body()[..20].to_vec().into()));
     let mut reader = assembler.take_begun().expect("it has begun");
     assert_eq!((reader.length(), assembler.take_begun().is_some()), (100, false));
-    assert_eq!(value_now(reader.next()).expect("those of the plan"), body()[..20]);
+    let read = |reader: &mut ArrivingBody| value_now(reader.next()).expect("no error");
+    assert_eq!(read(&mut reader).expect("those of the plan"), body()[..20]);
     assembler.control(exact(20..60));
-    let read = |reader: &mut ArrivingBody| value_now(reader.next());
     assert_eq!(read(&mut reader).expect("the next ones"), body()[20..60]);
     assembler.control(exact(60..100));
     assert!(assembler.is_complete() && !assembler.is_abandoned());
@@ -272,7 +273,9 @@ fn bodies_that_exceed_the_memory_of_all_come_otherwise() {
     let mut reader = unread.take_begun().expect("it has begun");
     unread.control(Control::Exact(vec![1; 40_000].into()));
     assert!(is_void(&unread));
-    assert_eq!(value_now(reader.next()).expect("what came before").len(), 60_000);
-    assert_eq!((value_now(reader.next()), reader.taken()), (None, 60_000));
+    let before = value_now(reader.next()).expect("what came before");
+    assert_eq!((before.map(|it| it.len()), reader.lacks_memory()), (Some(60_000), false));
+    assert!(matches!(value_now(reader.next()), Err(FetchError::BrokeOff)));
+    assert!(reader.lacks_memory());
     assert_eq!(memory.held(), 0);
 }

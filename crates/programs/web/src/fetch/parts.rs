@@ -8,12 +8,14 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_LENGTH, ETAG, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE};
 use hyper::{HeaderMap, StatusCode, Uri};
 
-use super::{Fetched, FetchedBody, Fetcher, set};
+use super::{Fetched, FetchedBody, Fetcher, place_of, set};
 use crate::assembly::BodyDamage;
 use crate::content_range::{AskedRange, ContentRange, length_of_none};
 use crate::fetch_error::FetchError;
 use crate::repair::{is_part_of, strong_version};
 
+/// The reason of a body that came over TCP since there was no memory for it.
+const NO_MEMORY: &str = "no-memory";
 /// The times in a row that a body may break off before its next byte.
 const BREAKS: u32 = 3;
 
@@ -105,8 +107,8 @@ impl Fetched {
     pub fn damage(&self) -> Option<BodyDamage> {
         match &self.body {
             FetchedBody::Sap(body) => Some(body.damage.in_file_from(self.position() as usize)),
-            FetchedBody::Arriving(_) => Some(BodyDamage::default()),
-            FetchedBody::Tcp(_) => None,
+            FetchedBody::Arriving(body) if !body.lacks_memory() => Some(BodyDamage::default()),
+            FetchedBody::Arriving(_) | FetchedBody::Tcp(_) => None,
         }
     }
 
@@ -203,12 +205,10 @@ impl Fetcher {
                 },
                 Err(error) => error,
             };
-            let Fetched { head, body, .. } = fetched;
-            match (&error, body) {
-                (FetchError::BrokeOff, FetchedBody::Arriving(body)) => {
-                    let rest = self.rest(uri, headers, head, body).await?;
-                    body.note_repaired(rest.len());
-                    return Ok(Some(rest));
+            match (&error, &fetched.body) {
+                (FetchError::BrokeOff, FetchedBody::Arriving(_)) if fetched.breaks < BREAKS => {
+                    fetched.breaks += 1;
+                    self.go_on(uri, headers, fetched).await?;
                 }
                 (
                     FetchError::Body(_) | FetchError::Stalled | FetchError::Short(..),
@@ -227,6 +227,29 @@ impl Fetcher {
                 _ => return Err(error),
             }
         }
+    }
+
+    /// Goes on over TCP with a precise body whose transfer has broken off, as the rest comes: it
+    /// may be longer than all memory.
+    async fn go_on(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        fetched: &mut Fetched,
+    ) -> Result<(), FetchError> {
+        let Fetched { head, body: FetchedBody::Arriving(body), fallback, .. } = fetched else {
+            return Ok(());
+        };
+        // What has been handed on already is of a version that only its name tells from others.
+        strong_version(&head.headers).ok_or(FetchError::BrokeOff)?;
+        let (base, of) = place_of(head, body.length());
+        let range = base + body.taken()..base + body.length();
+        let (came, rest) = self.rest_again(uri, headers, head, &range, of).await?;
+        body.go_on_with(rest, range.start - came.start);
+        if body.lacks_memory() {
+            *fallback = Some(NO_MEMORY.to_owned());
+        }
+        Ok(())
     }
 
     /// Asks for what is left of a body over TCP, if its version has a name: without one only the
@@ -256,6 +279,10 @@ impl Fetcher {
         check_own_range(reply.status(), reply.headers(), length).ok()?;
         let came = ContentRange::of(reply.headers())?;
         let of = came.of.map(|of| of as u64);
+        // Neither reply knows the length of the file, and this one has nothing further.
+        if known.or(of).is_none() && came.range.end as u64 == start {
+            return Some(Rest::Nothing);
+        }
         let file = known.or(of);
         let is_rest = reply.status() == StatusCode::PARTIAL_CONTENT
             && came.range.start as u64 == start

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
 use hyper::http::response;
 use hyper::{HeaderMap, StatusCode, Uri};
@@ -134,7 +135,7 @@ impl Fetcher {
 
     /// Asks for a range as [`Fetcher::part`] does, and again if it does not come: where a link
     /// passes damaged packets up, the head of a reply over TCP may be damaged too.
-    pub(super) async fn part_again(
+    async fn part_again(
         &self,
         uri: &Uri,
         headers: &HeaderMap,
@@ -157,8 +158,31 @@ impl Fetcher {
         }
     }
 
-    /// Asks for a range of the same version of a file; returns what came, which is the whole file
-    /// where the server knows no ranges.
+    /// Asks for the rest of a body as [`Fetcher::ask_part`] does, and again if its head does not
+    /// come.
+    pub(super) async fn rest_again(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        head: &response::Parts,
+        range: &Range<usize>,
+        of: usize,
+    ) -> Result<(Range<usize>, Incoming), FetchError> {
+        for _ in 1..REQUESTS {
+            let rest = self.ask_part(uri, headers, head, range, of);
+            match tokio::time::timeout(PART, rest).await {
+                Ok(Err(error)) if !error.may_be_damage() => return Err(error),
+                Ok(Err(_)) | Err(_) => {}
+                Ok(rest) => return rest,
+            }
+        }
+        match self.ask_part(uri, headers, head, range, of).await {
+            Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
+            rest => rest,
+        }
+    }
+
+    /// Asks for a range of the same version of a file; returns what came.
     async fn part(
         &self,
         uri: &Uri,
@@ -167,6 +191,22 @@ impl Fetcher {
         range: &Range<usize>,
         of: usize,
     ) -> Result<Part, FetchError> {
+        let (came, body) = self.ask_part(uri, headers, head, range, of).await?;
+        let memory = self.settings.memory.share();
+        let (part, memory) = all_of(FetchedBody::Tcp(body), came.len(), memory).await?;
+        Ok((came, part, memory))
+    }
+
+    /// Asks for a range of the same version of a file; returns what comes, which is the whole file
+    /// where the server knows no ranges.
+    async fn ask_part(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        head: &response::Parts,
+        range: &Range<usize>,
+        of: usize,
+    ) -> Result<(Range<usize>, Incoming), FetchError> {
         let mut asking = headers.clone();
         let first = range.start;
         let last = range.end - 1;
@@ -190,15 +230,16 @@ impl Fetcher {
             StatusCode::OK if is_same => 0..of,
             status => return Err(FetchError::Changed(status)),
         };
-        let memory = self.settings.memory.share();
-        let body = FetchedBody::Tcp(reply.into_body());
-        let (part, memory) = all_of(body, came.len(), memory).await?;
-        Ok((came, part, memory))
+        let length = reply.body().size_hint().exact();
+        if length.is_some_and(|length| length != came.len() as u64) {
+            return Err(FetchError::Body(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
+        }
+        Ok((came, reply.into_body()))
     }
 }
 
 /// A range of a file, its bytes, and the memory that they take.
-pub(super) type Part = (Range<usize>, Vec<u8>, HeldMemory);
+type Part = (Range<usize>, Vec<u8>, HeldMemory);
 
 /// Returns all bytes of a body, in memory that is charged as they come.
 ///

@@ -1,14 +1,18 @@
 //! Bodies over SAP: by a call of the server, by one of the client, precise and approximate.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{Ipv4Addr, UdpSocket};
-use std::sync::Arc;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::{Arc, Barrier};
+use std::thread;
 
 use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 use windfall_socket::{SapOptions, SharedKey};
 use windfall_testkit::folder::Folder;
-use windfall_web::{KEYS_DIFFER, SapDirection, Site};
+use windfall_web::{
+    BodyMemory, Fetcher, FetcherSettings, HeaderMap, KEYS_DIFFER, SapDirection, Site, StatusCode,
+    Uri,
+};
 
 use crate::support::{
     Running, delivery, delivery_with, fetch, fetcher, fetcher_with, get, noise, put, run, site,
@@ -69,6 +73,44 @@ fn forced_precise_bodies_are_the_originals() {
             assert!(got.bytes == original, "{way:?}");
         });
     }
+}
+
+#[test]
+fn a_precise_body_for_which_there_is_no_memory_comes_over_tcp() {
+    let folder = Folder::new("web-precise-memory");
+    let original = noise(3_000_000, 4);
+    put(&folder, "data", &original);
+    let server = site(&folder);
+    // Nothing of the body fits, the first message, or some of those that wait for their reader.
+    for limit in [0, 20_000, 300_000] {
+        for way in WAYS {
+            let got = run(fetch_with_memory(limit, way, &server.uri("/data")));
+            let (bytes, over_sap, fallback) = got;
+            assert!(bytes == original, "{limit}, {way:?}");
+            assert!(!over_sap || limit == 300_000, "{limit}, {way:?}");
+            assert_eq!(fallback.as_deref(), (!over_sap).then_some("no-memory"), "{limit}, {way:?}");
+        }
+    }
+}
+
+/// Fetches a body as `windfall get --force-precise` does, with this memory for all bodies; returns
+/// its bytes, whether all of it came over SAP, and why not.
+async fn fetch_with_memory(
+    limit: usize,
+    way: SapDirection,
+    uri: &Uri,
+) -> (Vec<u8>, bool, Option<String>) {
+    let options = SapOptions::default();
+    let memory = BodyMemory::new(limit);
+    let settings = FetcherSettings { options, types: None, is_precise: true, way, memory };
+    let client = Fetcher::new(settings);
+    let headers = HeaderMap::new();
+    let mut fetched = client.get(uri, &headers, &Arc::default()).await.expect("a reply");
+    let mut bytes = Vec::new();
+    while let Some(more) = client.next(uri, &headers, &mut fetched).await.expect("all of it") {
+        bytes.extend(more);
+    }
+    (bytes, fetched.damage().is_some(), fetched.fallback)
 }
 
 //= S0.25
@@ -363,4 +405,50 @@ fn the_bodies_that_wait_for_one_client_leave_room_for_others() {
     let refused = head("/a.jpg", one);
     assert!(!is_kept(&refused) && refused.contains("x-sap-fallback: busy"), "{refused}");
     assert!(is_kept(&head("/a.jpg", another)));
+}
+
+/// A server that answers the first request of each connection, those of the first three together,
+/// and ends it with `last` once it gets a second one.
+fn ends_at_the_second_request(last: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let at = listener.local_addr().expect("bound");
+    let together = Arc::new(Barrier::new(3));
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().map_while(Result::ok).enumerate() {
+            let together = Arc::clone(&together);
+            thread::spawn(move || {
+                let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                let mut asks = || lines.by_ref().take_while(|line| !line.is_empty()).count() > 0;
+                if !asks() {
+                    return;
+                }
+                if number < 3 {
+                    together.wait();
+                }
+                let _ = (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                if asks() {
+                    let _ = (&stream).write_all(last);
+                }
+            });
+        }
+    });
+    at
+}
+
+#[test]
+fn a_request_on_a_kept_connection_that_ends_is_repeated_on_a_new_one() {
+    let timeout = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    for last in [&b""[..], timeout] {
+        let server = Running::at(ends_at_the_second_request(last));
+        run(async {
+            let client = fetcher("", false, SapDirection::Tcp);
+            let uri = server.uri("/a");
+            let three =
+                tokio::join!(fetch(&client, &uri), fetch(&client, &uri), fetch(&client, &uri));
+            assert_eq!([three.0, three.1, three.2].map(|got| got.bytes), [b"ok"; 3]);
+            // Three connections are kept, each of which ends at its next request.
+            let got = client.get(&uri, &HeaderMap::new(), &Arc::default()).await;
+            assert_eq!(got.expect("a reply").head.status, StatusCode::OK);
+        });
+    }
 }
