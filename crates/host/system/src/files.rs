@@ -15,7 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, fchown};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +51,26 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn append(path: &Path) -> io::Result<File> {
     refuse_dash(path)?;
     as_caller(path, || OpenOptions::new().append(true).create(true).open(path))
+}
+
+/// Opens a named pipe to write to it, without waiting for a program that reads it; `None` if the
+/// path leads to none.
+///
+/// # Errors
+/// [`ErrorKind::WouldBlock`] as long as no program reads it, or if it cannot be opened.
+pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    as_caller(path, || {
+        if !fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+            return Ok(None);
+        }
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let pipe = match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(Errno::NXIO) => return Err(ErrorKind::WouldBlock.into()),
+            pipe => pipe?,
+        };
+        rustix::fs::fcntl_setfl(&pipe, OFlags::empty())?;
+        Ok(Some(pipe.into()))
+    })
 }
 
 /// The attribute of a file that names the version of what was fetched.

@@ -178,6 +178,37 @@ fn fetch_until(signal: &str, code: Option<i32>) {
     assert_eq!(count(), 0);
 }
 
+#[test]
+fn a_fetch_into_a_pipe_without_a_reader_can_be_interrupted_and_one_with_a_reader_is_whole() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let folder = Folder::new("get-pipe");
+    let pipe = folder.path().join("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).expect("a pipe");
+    for options in [&["-o", "pipe"][..], &["-C", "-o", "pipe"]] {
+        for signal in [Some(Signal::TERM), Some(Signal::INT), None] {
+            let (at, requests) =
+                scripted(vec![reply("HTTP/1.1 200 OK\r\nContent-Length: 5", b"whole")]);
+            let url = format!("http://{at}/a");
+            let all = [&["get", "-q"], options, &[&url]].concat();
+            let mut child = folder.windfall(&all).spawn().expect("it runs");
+            requests.recv().expect("it asks");
+            let code = match signal {
+                Some(signal) => {
+                    kill_process(Pid::from_child(&child), signal).expect("it runs");
+                    128 + signal.as_raw()
+                }
+                None => {
+                    assert_eq!(std::fs::read(&pipe).expect("a pipe"), b"whole");
+                    0
+                }
+            };
+            assert_eq!(child.wait().expect("it ends").code(), Some(code), "{options:?} {signal:?}");
+        }
+    }
+}
+
 /// The findings of REDbot on files, and on the length of any reply.
 const OF_FILES: [&str; 4] = [
     OF_LENGTH,
@@ -454,6 +485,9 @@ fn a_part_that_ends_early_is_not_taken_for_the_rest_of_a_file() {
         (vec![part("4-9/*", &v, "456789"), none()], 0, "0123456789"),
         (vec![part("4-9/*", "", "456789"), none()], 0, "0123456789"),
         (vec![part("4-8/*", "", "45678"), none()], 1, "012345678"),
+        // A server that knows no length sends the same part again, which has nothing further.
+        (vec![part("4-9/*", &v, "456789"), part("4-9/*", &v, "456789")], 0, "0123456789"),
+        (vec![part("4-6/*", &v, "456"), part("4-9/*", &v, "456789")], 1, "0123456"),
     ] {
         let shown = replies.iter().map(|it| String::from_utf8_lossy(it)).collect::<String>();
         let (found, said, file) = continued(name, &[], replies);

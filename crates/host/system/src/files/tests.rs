@@ -151,3 +151,26 @@ fn two_names_of_one_file_are_refused_and_devices_are_not() {
     assert_eq!(distinct(&[("it", Some(&film)), ("--out", None)]), Ok(()));
     fs::remove_dir_all(&folder).expect("it was made here");
 }
+
+#[test]
+fn a_named_pipe_is_opened_once_a_program_reads_it_and_does_not_wait_for_it() {
+    use std::io::Read as _;
+    let folder = Folder::new("files-pipe");
+    let pipe = folder.path().join("pipe");
+    let mode = Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+    let error = open_pipe(&pipe).expect_err("no reader");
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let mut reader = File::from(rustix::fs::open(&pipe, flags, Mode::empty()).expect("a reader"));
+    let writer = open_pipe(&pipe).expect("a reader").expect("a pipe");
+    assert!(!rustix::fs::fcntl_getfl(&writer).expect("open").contains(OFlags::NONBLOCK));
+    (&writer).write_all(b"whole").expect("room");
+    drop(writer);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).expect("text");
+    assert_eq!(text, "whole");
+    for none in ["/dev/null", "nothing"] {
+        assert!(open_pipe(Path::new(none)).expect("no error").is_none(), "{none}");
+    }
+}

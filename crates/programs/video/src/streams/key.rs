@@ -14,6 +14,9 @@ const LONGEST: u64 = 4_096;
 /// The bits of a mode that let others read, and those that let them write.
 const READ_BY_OTHERS: u32 = 0o044;
 const WRITTEN_BY_OTHERS: u32 = 0o022;
+/// The bits of a folder's mode that let everybody write it, and only owners replace their files.
+const WRITTEN_BY_ALL: u32 = 0o002;
+const STICKY: u32 = 0o1000;
 /// The word in place of a file for no key.
 pub const NONE: &str = "none";
 
@@ -83,13 +86,16 @@ fn of_user() -> Result<Option<SharedKey>, String> {
 }
 
 /// Reads a key; refuses a file that others than its owner can write, that belongs to another user
-/// than this one and root, or that others can read although it is this user's.
+/// than this one and root, that others can read although it is this user's, or that everybody can
+/// replace.
 fn read(path: &Path) -> io::Result<SharedKey> {
     let file = as_caller(path, || File::open(path))?;
     let metadata = file.metadata()?;
     // A pipe has no key that another user could put there.
-    if metadata.is_file() {
+    let is_file = metadata.is_file();
+    if is_file {
         check_rights(&metadata, path)?;
+        check_folder(path)?;
     }
     let mut text = String::new();
     file.take(LONGEST + 1).read_to_string(&mut text)?;
@@ -99,8 +105,11 @@ fn read(path: &Path) -> io::Result<SharedKey> {
     let digits = text.trim();
     if digits.is_empty() {
         let name = path.display();
-        let fix =
-            format!("it is empty: remove it, and write a key with windfall sap keygen {name}");
+        let fix = if is_file {
+            format!("it is empty: remove it, and write a key with windfall sap keygen {name}")
+        } else {
+            "it holds no key: name a file that windfall sap keygen has written".to_owned()
+        };
         return Err(io::Error::new(io::ErrorKind::InvalidData, fix));
     }
     SharedKey::from_hex(digits).ok_or_else(|| {
@@ -124,6 +133,24 @@ fn check_rights(metadata: &std::fs::Metadata, path: &Path) -> io::Result<()> {
     } else {
         return Ok(());
     };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, fault))
+}
+
+/// Checks that not everybody can put another file in the place of one with a key.
+fn check_folder(path: &Path) -> io::Result<()> {
+    let real = as_caller(path, || std::fs::canonicalize(path)).unwrap_or_default();
+    // A file without a name can be replaced by none.
+    let Some(folder) = real.parent() else { return Ok(()) };
+    let mode = as_caller(folder, || std::fs::metadata(folder))?.mode();
+    // In a folder with the sticky bit only the owner of a file can replace it.
+    if mode & WRITTEN_BY_ALL == 0 || mode & STICKY != 0 {
+        return Ok(());
+    }
+    let fault = format!(
+        "all can replace it (mode {mode:o} of its folder), so the key may be theirs: chmod o-w {}",
+        folder.display(),
+        mode = mode & 0o7777
+    );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, fault))
 }
 

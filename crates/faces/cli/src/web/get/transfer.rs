@@ -218,7 +218,7 @@ impl Watch<'_> {
 enum Output {
     Standard,
     Whole(Box<Replacement>),
-    /// It grows where it stands.
+    /// It grows where it stands, as a pipe does too.
     Grows(File),
 }
 
@@ -227,6 +227,19 @@ struct Request<'a> {
     fetcher: &'a Fetcher,
     url: &'a Uri,
     headers: &'a HeaderMap,
+}
+
+/// Opens a named pipe once a program reads it; `None` if the target is none. Signals and
+/// --max-time end this wait, but would not end that of the system.
+async fn pipe_with_reader(target: &Path) -> std::io::Result<Option<File>> {
+    loop {
+        match windfall_system::files::open_pipe(target) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                tokio::time::sleep(TICK).await;
+            }
+            pipe => return pipe,
+        }
+    }
 }
 
 /// Writes the body of a request as it comes; returns the length of the file.
@@ -240,11 +253,13 @@ async fn write(
     let cannot = |error: std::io::Error| cannot_write(target, &error);
     let from = fetched.position();
     let version = fetched.version().map(HeaderValue::as_bytes);
-    let mut output = match () {
-        () if target == Path::new("-") => Output::Standard,
+    let pipe = pipe_with_reader(target).await.map_err(cannot)?;
+    let mut output = match pipe {
+        _ if target == Path::new("-") => Output::Standard,
+        Some(pipe) => Output::Grows(pipe),
         // What a server without parts sends is the whole file, which replaces what is there once it
         // has come.
-        () if job.continues && (from > 0 || job.kept() == 0) => {
+        None if job.continues && (from > 0 || job.kept() == 0) => {
             let file = windfall_system::files::append(target).map_err(cannot)?;
             let kept = file.metadata().map_err(cannot)?.len();
             if from != kept {
@@ -254,7 +269,7 @@ async fn write(
             windfall_system::files::note_version(&file, version);
             Output::Grows(file)
         }
-        () => {
+        None => {
             let file = Replacement::begin(target).map_err(cannot)?;
             if job.continues {
                 windfall_system::files::note_version(file.file(), version);

@@ -45,6 +45,31 @@ fn a_file_without_a_whole_key_is_refused_and_says_why() {
 }
 
 #[test]
+fn a_key_in_a_folder_that_everybody_may_write_is_refused_unless_only_owners_replace_files() {
+    let folder = windfall_testkit::folder::Folder::new("key-folder");
+    let path = folder.path().join("key");
+    let link = folder.path().join("link");
+    std::fs::write(&path, "5a".repeat(32)).expect("a file");
+    std::os::unix::fs::symlink("key", &link).expect("a link");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("its owner");
+    for (mode, is_refused) in [(0o755, false), (0o775, false), (0o777, true), (0o1777, false)] {
+        let rights = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.path(), rights).expect("its owner");
+        for place in [&path, &link] {
+            let error = read(place).err().map(|error| error.to_string());
+            assert_eq!(error.is_some(), is_refused, "{mode:o}: {error:?}");
+            assert!(error.is_none_or(|it| it.contains("(mode 777 of its folder)")), "{mode:o}");
+        }
+    }
+}
+
+#[test]
+fn a_device_without_a_key_is_not_to_be_removed() {
+    let error = read("/dev/null".as_ref()).expect_err("no key").to_string();
+    assert!(error.starts_with("it holds no key: name a file"), "{error}");
+}
+
+#[test]
 fn a_key_of_another_user_is_refused_and_one_of_root_is_taken() {
     if !rustix::process::geteuid().is_root() {
         return;
