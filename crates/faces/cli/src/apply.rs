@@ -14,8 +14,8 @@ use crate::options::Loaded;
 /// The option that names the settings.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ApplyOptions {
-    /// Use the settings that `windfall tune --for` printed, as text or JSON, or a list such as
-    /// mss=1000, sack=off, on the TCP of the stations' kernels; - for the standard input
+    /// File of TCP settings for the kernels of the stations: the output of `windfall tune --for`,
+    /// or a list such as mss=1000, sack=off. - is the standard input
     #[arg(
         long = "apply",
         value_name = "FILE",

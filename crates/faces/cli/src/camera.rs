@@ -14,7 +14,9 @@ use crate::json;
 use crate::times::with_unit;
 use crate::usage::{real, whole};
 
-/// Send the stream of a camera, measure what is usable of it, and compare schemes of error control
+/// Send a camera stream, or compare error control for it
+///
+/// The receiver measures how much of the stream is usable.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -31,24 +33,24 @@ enum Command {
 /// Options that describe the stream.
 #[derive(Debug, clap::Args)]
 struct StreamOptions {
-    /// Rate of the stream's data; a bare number is in Mbps
+    /// Data rate of the stream. A bare number is in Mbps
     #[arg(long, value_name = "RATE", default_value = "4Mbps", help_heading = "Stream")]
     bit_rate: Rate,
-    /// Pictures a second
+    /// Pictures per second
     #[arg(long, value_name = "N", default_value = "30", value_parser = real,
           help_heading = "Stream")]
     frame_rate: f64,
-    /// Bytes of data in a datagram
+    /// Data bytes in each datagram, 1 to 60000
     #[arg(long, value_name = "BYTES", default_value_t = 1_200, help_heading = "Stream",
           value_parser = whole(1..=60_000_u32))]
     datagram: u32,
-    /// Length of the stream
+    /// Duration of the stream, such as 10s
     #[arg(long, value_name = "TIME", default_value = "10s", help_heading = "Stream",
           value_parser = with_unit)]
     time: Duration,
 }
 
-/// Send a camera's stream
+/// Send a camera stream
 #[derive(Debug, clap::Args)]
 struct Send {
     /// Address of the receiver
@@ -56,10 +58,11 @@ struct Send {
     /// Port of the receiver
     #[arg(long, default_value_t = 5004, value_parser = whole(1..=u16::MAX))]
     port: u16,
-    /// Protocol of the stream: udp, udplite (in UDP) or sap, as approximate messages
+    /// Protocol that carries the stream: udp, udplite (inside UDP), or sap (messages that may
+    /// arrive damaged)
     #[arg(long, value_name = "PROTOCOL", default_value = "udp")]
     over: CameraProtocol,
-    /// Time to stay after the last picture, longer than the link delays
+    /// Time to stay after the last picture. It must exceed the delay of the link
     #[arg(long, value_name = "TIME", default_value = "1500ms",
           value_parser = with_unit)]
     wait: Duration,
@@ -67,7 +70,7 @@ struct Send {
     stream: StreamOptions,
 }
 
-/// Wait for one camera's stream, and report delays and usable bytes
+/// Receive one camera stream, and report delays and usable bytes
 #[derive(Debug, clap::Args)]
 struct Receive {
     /// Address to listen on
@@ -76,14 +79,15 @@ struct Receive {
     /// Port to listen on
     #[arg(long, default_value_t = 5004, value_parser = whole(0..=u16::MAX))]
     port: u16,
-    /// Protocol of the stream: udp, udplite (in UDP) or sap, as approximate messages
+    /// Protocol that carries the stream: udp, udplite (inside UDP), or sap (messages that may
+    /// arrive damaged)
     #[arg(long, value_name = "PROTOCOL", default_value = "udp")]
     over: CameraProtocol,
-    /// Age from which on a datagram is of no use
+    /// Age at which a datagram becomes useless
     #[arg(long, value_name = "TIME", default_value = "100ms",
           value_parser = with_unit)]
     deadline: Duration,
-    /// End when nothing has come for so long after the last picture
+    /// Time without a datagram, after the last picture, that ends the stream
     #[arg(long, value_name = "TIME", default_value = "1s",
           value_parser = with_unit)]
     wait: Duration,

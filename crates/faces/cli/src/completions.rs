@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::exit::{CliError, Completion, Result};
 
-/// Print the completions of a shell, or write the man pages
+/// Print shell completions, or write the man pages
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The shell whose completions to print
+    /// Shell to print completions for
     #[arg(required_unless_present = "man")]
     shell: Option<clap_complete::Shell>,
-    /// Write one man page per command into this directory instead
+    /// Write the man pages into this directory instead, one per command
     #[arg(long, value_name = "DIR", conflicts_with = "shell")]
     man: Option<PathBuf>,
 }

@@ -16,24 +16,26 @@ use crate::times::with_unit;
 /// Bit error rate of the demonstration: about every ninth full packet is hit.
 const DEFAULT_BER: f64 = 1e-5;
 
-/// Move a file by curl across a bad link, without and with local retransmission, and a picture by
-/// curl, exactly, approximately and with damage thrown away
+/// Show what retransmission and damaged delivery change
+///
+/// Curl moves a file across a bad link, without and with local retransmission. Then it moves a
+/// picture: exactly, approximately, and with the damaged parts thrown away.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 retransmission made up for the errors, or the machine was too busy \
                   to tell; 1 it did not; 2 no transfer could be made."
 )]
 pub(crate) struct Args {
-    /// File to move [default: a megabyte]
+    /// File to move [default: one of 1 MB]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Probability that a bit is inverted [default: 1e-5]
+    /// Probability that the link inverts a bit, 0 to 1 [default: 1e-5]
     #[arg(long, value_name = "P")]
     ber: Option<Probability>,
-    /// Longest time of one transfer [default: 30s, and longer for files over 2 MB]
+    /// Time limit of one transfer [default: 30s, and longer for files over 2 MB]
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     limit: Option<Duration>,
-    /// Write the page into this directory
+    /// Directory for the page
     #[arg(long, value_name = "DIR", default_value = "out/demo")]
     out: PathBuf,
     /// Print the finding as JSON

@@ -7,7 +7,7 @@ use windfall_live::doctor::{Health, examine};
 use crate::exit::{Completion, Result, without_error_numbers};
 use crate::json;
 
-/// Check what this machine allows, with a remedy for each limit
+/// Check what this machine allows, and how to fix the rest
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 runs are possible, 1 they are not.")]
 pub(crate) struct Args {

@@ -15,39 +15,41 @@ use crate::input::{self, cannot_write};
 use crate::times::with_unit;
 use crate::video::ProtocolName;
 
-/// Show what each layer of a run did, by its event log; without a log, the headers before a packet
-/// of video with their offsets
+/// Show what each layer did, from the event log of a run
+///
+/// Without a log, it prints the headers before a video packet, with their offsets.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The event log, as --log writes it; - is the standard input
+    /// Event log, written by --log of a run. - is the standard input
     log: Option<PathBuf>,
-    /// Layers to print, several with commas [default: all but block]
+    /// Layers to print, separated by commas [default: all but block]
     #[arg(long, value_enum, value_name = "LAYERS", value_delimiter = ',', requires = "log")]
     layer: Vec<LayerName>,
     /// Print delay, time between arrivals, loss and throughput of each direction instead
     #[arg(long, requires = "log", conflicts_with = "layer")]
     measures: bool,
-    /// Leave out what happened before this time of the run
+    /// Leave out events before this time of the run, such as 2s
     #[arg(long, value_name = "TIME", requires = "log", value_parser = with_unit)]
     begin: Option<Duration>,
-    /// Leave out what happened after this time of the run
+    /// Leave out events after this time of the run, such as 5s
     #[arg(long, value_name = "TIME", requires = "log", value_parser = with_unit)]
     end: Option<Duration>,
-    /// Show packets of RTP by the captures of this folder, as --pcap writes them
+    /// Folder of captures, written by --pcap of the run. They hold the RTP packets
     #[arg(long, value_name = "DIR", requires = "log")]
     captures: Option<PathBuf>,
-    /// Show all layers over one axis of time in this file, and print nothing: a page to zoom and
-    /// move in, or a drawing if its name ends in .svg
+    /// Draw all layers over one time axis into this file, and print nothing. A name that ends in
+    /// .svg gives a drawing, any other name a page to zoom and pan
     #[arg(long, value_name = "FILE", requires = "log", conflicts_with_all = ["layer", "measures"])]
     view: Option<PathBuf>,
-    /// Interface whose sending is drawn, such as air/near [default: that with the most packets]
+    /// Interface whose transmissions are drawn, such as air/near [default: the one with the most
+    /// packets]
     #[arg(long, value_name = "INTERFACE", requires = "view")]
     sender: Option<String>,
-    /// Transport protocol of the headers
+    /// Transport protocol of the printed headers
     #[arg(long, value_enum, default_value = "udplite", value_name = "PROTOCOL")]
     #[arg(conflicts_with = "log")]
     protocol: ProtocolName,
-    /// The count of the paper: seven bytes each for PPP and RTP, 42 in all
+    /// Count the headers as the paper does: 7 bytes each for PPP and RTP, 42 in all
     #[arg(long, conflicts_with = "log")]
     literal: bool,
 }
@@ -55,13 +57,13 @@ pub(crate) struct Args {
 /// A layer by name.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum LayerName {
-    /// Datagrams of applications, in simulations
+    /// Application datagrams, in simulations
     Application,
-    /// Packets of RTP, with --captures
+    /// RTP packets, with --captures
     Rtp,
     /// Packets at the devices
     Ip,
-    /// Frames of RLP
+    /// RLP frames
     Rlp,
     /// Frames on a medium, such as radio blocks
     Block,
@@ -188,7 +190,10 @@ fn add_captures(log: &mut LayerLog, folder: &Path, budget: &mut MemoryBudget) ->
         packets.extend(found.map_err(|error| input::cannot_read(&path, &error))?);
     }
     if log.add_rtp(&packets) == 0 {
-        return Err(CliError::usage(format!("no capture in {} holds RTP", folder.display())));
+        return Err(CliError::usage(format!(
+            "no capture in {} has RTP packets: name a folder that --pcap wrote during a video",
+            folder.display()
+        )));
     }
     Ok(())
 }

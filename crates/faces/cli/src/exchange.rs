@@ -18,9 +18,9 @@ const PORT: u16 = 5004;
 /// The protocols that can carry the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Protocol {
-    /// Approximate messages: at once or never, perhaps damaged
+    /// SAP messages that arrive at once or never, and may be damaged
     Sap,
-    /// Precise messages of SAP
+    /// SAP messages that arrive whole and in order
     SapPrecise,
     /// The kernel's TCP
     Tcp,
@@ -30,7 +30,7 @@ enum Protocol {
 enum ProfileName {
     /// With a window and congestion control
     Standard,
-    /// As in the paper: one precise message at a time
+    /// As in paper 000: one precise message at a time
     Paper,
 }
 
@@ -53,20 +53,21 @@ struct Transport {
 
 /// Options of SAP itself.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "SAP")]
 pub(crate) struct SapTransport {
-    /// Carrier of SAP's datagrams: kernel, raw or udp; the same at both ends
+    /// Carrier of SAP datagrams: kernel, raw or udp. Both ends need the same one
     ///
     /// [default: udp]
     #[arg(long, value_name = "CARRIER")]
     carrier: Option<Carrier>,
-    /// Profile of SAP
+    /// SAP profile: the mechanisms that this end uses
     ///
     /// [default: standard]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     profile: Option<ProfileName>,
-    /// File with the key that both ends share, as `windfall sap keygen` writes it; or none
+    /// File with the key of both ends, written by `windfall sap keygen`, or none
     ///
-    /// [default: ~/.config/windfall/sap.key, if it is there]
+    /// [default: ~/.config/windfall/sap.key, if it exists]
     #[arg(long, value_name = "FILE", value_parser = KeyChoice::parse)]
     key: Option<KeyChoice>,
 }

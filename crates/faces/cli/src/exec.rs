@@ -8,19 +8,21 @@ use windfall_live::LiveError;
 use crate::exit::{CliError, Completion, Result};
 use crate::usage::shell_quoted;
 
-/// Run a program in a station of a running `windfall up`
+/// Run a program in a station of a running scenario
+///
+/// The scenario runs under `windfall up` or `windfall run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The station, after the name of the run if there are several
+    /// Station, after the name of its run if several are active
     #[arg(required = true, num_args = 1..=2, value_name = "[RUN] STATION")]
     words: Vec<String>,
-    /// The program and its arguments; your shell if there are none
+    /// Program and its arguments [default: your shell]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Name of the run, in place of RUN
+    /// Name of the run, instead of RUN
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
-    /// Under sudo, run the program as root instead of as the user who called it
+    /// Under sudo, run the program as root instead of as the calling user
     #[arg(long)]
     as_root: bool,
     /// Descriptor from which the environment of the program is read

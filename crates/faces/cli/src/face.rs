@@ -125,13 +125,14 @@ fn argument<F: OptionGroup>(setting: &'static Setting<F::Object>) -> Arg {
     }
 }
 
-/// The description with its remark, and the value by default where the option is the only one that
-/// says so.
+/// The description with its range and its remark, and the default if no other option says it.
 fn help<F: OptionGroup>(setting: &Setting<F::Object>) -> String {
-    let text = match F::remark(setting) {
-        "" => setting.help().to_owned(),
-        remark => format!("{} [{remark}]", setting.help()),
-    };
+    let mut text = setting.help().to_owned();
+    for limit in [setting.range().unwrap_or_default(), F::remark(setting).to_owned()] {
+        if !limit.is_empty() {
+            text += &format!(" [{limit}]");
+        }
+    }
     let default = [setting.default, setting.unset].into_iter().find(|text| !text.is_empty());
     match default.filter(|_| F::PREFIX.is_empty()) {
         Some(default) => format!("{text} [default: {default}]"),

@@ -1,9 +1,27 @@
-//! The help besides the options: examples, and in its short form the common options alone.
+//! The help besides the options: the groups of commands, examples, and in its short form only the
+//! common options.
+
+use core::fmt::Write as _;
 
 use crate::manual::EXAMPLES_HEADING;
+use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::face::short_help;
+
+/// The commands by what people do with them, in the order of the help and of the man page.
+const GROUPS: &[(&str, &str)] = &[
+    ("Run programs over a link", "run up exec link tcp udplite"),
+    ("Watch and change a run", "ls set top status down"),
+    ("Simulate, and run many times", "sim sweep tune"),
+    ("Record and inspect", "trace dump"),
+    (
+        "Send data that may arrive damaged (SAP is the protocol for it)",
+        "get serve proxy gateway video camera image track stream sap",
+    ),
+    ("Papers", "reproduce wsim"),
+    ("Start, and set up the shell", "demo doctor completions"),
+];
 
 /// Options that the short help lists beside those of the tables of settings, of commands that have
 /// too many for a screen, and what it says of them in a line.
@@ -164,6 +182,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall gateway http://127.0.0.1:80 --port 8081 --log access.log",
         ],
     ),
+    ("video", &["windfall video receive", "windfall video send talking-head 10.77.0.2"]),
     (
         "video send",
         &[
@@ -209,9 +228,34 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("completions", &["windfall completions bash", "windfall completions --man share/man/man1"]),
 ];
 
-/// Adds the examples of every command, and shortens the short help of those with many options.
+/// Adds the groups of commands and the examples of every command, and shortens the short help of
+/// commands with many options.
 pub(crate) fn complete(command: Command) -> Command {
-    at(command, "")
+    let template = template(&command);
+    at(command, "").help_template(template)
+}
+
+/// Returns the help of the program as a template: clap lists commands, but in no groups.
+fn template(program: &Command) -> StyledStr {
+    let header = program.get_styles().get_header();
+    let literal = program.get_styles().get_literal();
+    let width = program.get_subcommands().map(|it| it.get_name().len()).max().unwrap_or_default();
+    let mut text = String::from("{about}\n\n{usage-heading} {usage}\n\n");
+    for (heading, names) in GROUPS {
+        text += &format!("{header}{heading}:{header:#}\n");
+        for command in names.split(' ').filter_map(|name| program.find_subcommand(name)) {
+            let name = command.get_name();
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            text += &format!("  {literal}{name:width$}{literal:#}  {about}\n");
+        }
+        text += "\n";
+    }
+    text += &format!("{header}Options:{header:#}\n{{options}}\n\n");
+    text += "`windfall COMMAND --help` describes a command, with examples.\n";
+    let mut template = StyledStr::new();
+    // Writing to memory cannot fail.
+    let _ = template.write_str(&text);
+    template
 }
 
 fn at(command: Command, path: &str) -> Command {
@@ -298,9 +342,35 @@ mod tests {
     }
 
     #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let program = crate::command();
+        let visible = program.get_subcommands().filter(|it| !it.is_hide_set());
+        let visible: Vec<_> = visible.map(Command::get_name).collect();
+        let grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| names.split(' ')).collect();
+        assert_eq!(grouped, visible);
+        let help = program.clone().render_long_help().to_string();
+        for name in grouped {
+            let lines = help.lines().filter(|line| line.split_whitespace().next() == Some(name));
+            assert_eq!(lines.count(), 1, "{name}: {help}");
+        }
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
+
+    #[test]
+    fn no_command_lists_more_than_twelve_options_without_a_heading() {
+        for (path, command) in all() {
+            let options = command.get_arguments().filter(|it| !it.is_positional());
+            let shown = options.filter(|it| !it.is_hide_set() && it.get_help_heading().is_none());
+            let names: Vec<_> = shown.map(name).collect();
+            assert!(names.len() <= 12, "{path}: {names:?}");
+        }
+    }
+
+    #[test]
     fn every_command_has_examples_that_are_right() {
         let mut paths: Vec<_> = all().into_iter().map(|(path, _)| path).collect();
         let mut named: Vec<_> = EXAMPLES.iter().map(|(path, _)| (*path).to_owned()).collect();
+        paths.push("video".to_owned());
         paths.sort();
         named.sort();
         assert_eq!(named, paths);

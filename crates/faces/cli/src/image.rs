@@ -13,7 +13,10 @@ use crate::json;
 use crate::times::with_unit;
 use crate::usage::whole;
 
-/// Send a picture, its head and tables exactly, the rest approximately, and measure its quality
+/// Send a picture that may arrive damaged, and rate it
+///
+/// The header and the tables of the picture arrive exactly. The rest may arrive damaged, and the
+/// receiver measures the quality.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,13 +28,14 @@ pub(crate) struct Args {
 struct Send {
     #[command(flatten)]
     to: DestinationOptions,
-    /// A JPEG or a portable pixmap, encoded anew [default: a landscape of 384 × 192 pixels]
+    /// JPEG or portable pixmap to send. It is encoded again [default: a landscape of 384 × 192
+    /// pixels]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Quality of the JPEG
+    /// JPEG quality, 1 to 100
     #[arg(long, default_value_t = 85, value_name = "1..100", value_parser = whole(1..=100_u8))]
     quality: u8,
-    /// Bytes of each datagram
+    /// Size of each datagram in bytes, 1 to 60000
     #[arg(long, default_value_t = 1024, value_name = "BYTES", value_parser = whole(1..=60_000_u32))]
     size: u32,
     /// Time between datagrams
@@ -39,15 +43,16 @@ struct Send {
     interval: Duration,
 }
 
-/// Wait for one picture, and write it as it arrived
+/// Receive one picture, and write it as it arrived
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
     on: ListenOptions,
-    /// Write the picture here, as the JPEG that arrived; as a pixmap if the name ends in .ppm
+    /// Write the picture to this file: a pixmap if the name ends in .ppm, otherwise the JPEG as it
+    /// arrived
     #[arg(long, value_name = "FILE", value_parser = picture_name)]
     out: Option<PathBuf>,
-    /// The picture to compare with [default: the built-in landscape]
+    /// Picture to compare with [default: the built-in landscape]
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
@@ -110,7 +115,7 @@ impl Receive {
             })
             .filter(|(length, size)| *length <= MAX_LAYOUT && (1..=60_000).contains(size))
             .ok_or_else(|| {
-                CliError::new("the sender is no windfall image: its plan cannot be read")
+                CliError::new("the sender is not `windfall image send`: start that command there")
             })?;
         let layout = Layout::from_bytes(&receiver.plan(length as usize)?)?;
         // The sender is not to choose how much memory this takes.

@@ -21,47 +21,53 @@ use crate::options::of_scenario;
 use crate::times::with_unit;
 use crate::usage::whole;
 
-/// Bring up a network device over a serial line, or over UDP
+/// Connect two machines over a serial line or UDP
 ///
-/// The line may damage what it carries. With COMMAND the device stands in a network namespace of
-/// its own, in which the command runs; without, among those of the host, until interrupted.
+/// The line may damage packets. With COMMAND, the network device is in a network namespace of its
+/// own, and the command runs there. Without COMMAND, the device is on the host until you interrupt
+/// the program.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The line: serial:DEVICE or serial:DEVICE,SPEED, udp:HOST:PORT, or udp::PORT to wait
+    /// Line to use: serial:DEVICE, serial:DEVICE,SPEED with the speed in bit/s, udp:HOST:PORT, or
+    /// udp::PORT to wait for the peer
     #[arg(long, value_name = "LINE")]
     over: LineAddress,
-    /// The framing, the same at both ends
+    /// Framing of the line. Both ends need the same one
     #[arg(long, value_enum, default_value = "ppp", value_name = "FRAMING")]
     framing: FramingName,
-    /// Address of this end [default: the peer's choice]
+    /// IPv4 address of this end [default: the peer chooses it]
     #[arg(long, value_name = "ADDRESS", value_parser = host)]
+    #[arg(help_heading = "Network device")]
     address: Option<Ipv4Addr>,
-    /// Address of the peer [default: its own choice]
+    /// IPv4 address of the peer [default: the peer chooses it]
     #[arg(long, value_name = "ADDRESS", value_parser = host)]
+    #[arg(help_heading = "Network device")]
     peer: Option<Ipv4Addr>,
-    /// Wait for the peer to connect, with --framing rlp; exactly one end does
+    /// With --framing rlp, wait for the peer to connect. Exactly one end must wait
     #[arg(long)]
     called: bool,
-    /// Call this number by the modem at the line before
+    /// Dial this number first, with the modem on the line
     #[arg(long, value_name = "NUMBER", value_parser = ModemCall::new)]
     dial: Option<ModemCall>,
-    /// The name of the device
+    /// Name of the network device
     #[arg(long, value_name = "NAME", default_value = "wf0", value_parser = device_name)]
+    #[arg(help_heading = "Network device")]
     device: String,
-    /// The longest packet, in bytes
+    /// Longest packet in bytes, 576 to 9000
     #[arg(long, value_name = "BYTES", default_value_t = 1_500)]
     #[arg(value_parser = whole(576..=9_000_u16))]
+    #[arg(help_heading = "Network device")]
     mtu: u16,
-    /// The time to wait for the peer [default: for ever]
+    /// Time to wait for the peer [default: forever]
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     wait: Option<Duration>,
-    /// The time after which PPP sends a request again
+    /// Time after which PPP repeats a request
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = restart)]
     restart: Duration,
-    /// The seed of what PPP chooses at random [default: another each time]
+    /// Seed of the random choices of PPP [default: different each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Record the bytes of the line into sent.bytes and received.bytes in this folder
+    /// Record the bytes on the line into sent.bytes and received.bytes in this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
     /// Print errors only
@@ -69,7 +75,7 @@ pub(crate) struct Args {
     quiet: bool,
     #[command(flatten)]
     link: Options<OfLine>,
-    /// The command to run over the line
+    /// Program and its arguments, to run over the line
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -79,11 +85,11 @@ pub(crate) struct Args {
 enum FramingName {
     /// PPP: packets with any damage are dropped
     Ppp,
-    /// PPP Lite: damaged packets are passed up
+    /// PPP Lite: damaged packets are delivered
     PppLite,
-    /// PPP over RLP, which repeats frames of 24 bytes
+    /// PPP over RLP, which retransmits frames of 24 bytes
     Rlp,
-    /// Frames of windfall's link; `--help` lists its options
+    /// Windfall's own link; `--help` lists its options
     Link,
 }
 

@@ -54,7 +54,7 @@ use crate::exit::Result;
 /// The version and, where the sources are a repository, the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("WINDFALL_COMMIT"));
 
-/// Real programs over links that damage bits, in real and in simulated time.
+/// Run real programs over emulated links that delay, lose and damage packets.
 #[derive(Debug, Parser)]
 #[command(name = "windfall", version = VERSION, propagate_version = true, max_term_width = 100)]
 #[command(arg_required_else_help = true)]
@@ -68,38 +68,38 @@ enum Command {
     Run(Box<run::Args>),
     Up(Box<up::Args>),
     Exec(exec::Args),
-    Set(control::set::Args),
-    Status(control::status::Args),
-    Top(control::top::Args),
-    Ls(control::ls::Args),
-    Down(control::down::Args),
-    Sim(Box<sim::Args>),
-    Sweep(Box<sweep::Args>),
     Link(Box<link::Args>),
     Tcp(Box<tcp::Args>),
     Udplite(udplite::Args),
-    Sap(sap::Args),
+    Ls(control::ls::Args),
+    Set(control::set::Args),
+    Top(control::top::Args),
+    Status(control::status::Args),
+    Down(control::down::Args),
+    Sim(Box<sim::Args>),
+    Sweep(Box<sweep::Args>),
+    Tune(tune::Args),
     Trace(Box<trace::Args>),
-    Stream(stream::Args),
-    Track(track::Args),
-    Image(image::Args),
-    Camera(camera::Args),
-    Serve(web::serve::Args),
+    Dump(dump::Args),
     Get(web::get::Args),
+    Serve(web::serve::Args),
     Proxy(web::proxy::Args),
     Gateway(web::gateway::Args),
     Video(Box<video::Args>),
-    Wsim(wsim::Args),
-    Tune(tune::Args),
-    Dump(dump::Args),
+    Camera(camera::Args),
+    Image(image::Args),
+    Track(track::Args),
+    Stream(stream::Args),
+    Sap(sap::Args),
     Reproduce(reproduce::Args),
+    Wsim(wsim::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Completions(completions::Args),
     #[command(hide = true)]
     Bulk(bulk::Args),
     #[command(hide = true)]
     Relay(relay::Args),
-    Completions(completions::Args),
 }
 
 fn main() -> ExitCode {

@@ -26,19 +26,21 @@ const MOST_CONTENDERS: u16 = 4_997;
 pub(crate) struct LinkOptions {
     #[command(flatten)]
     link: Options<LinkGroup>,
-    /// Flow with a share of its own: "video: dst port 5004, reserve 350kbps, power-factor 2.23"
+    /// Flow with its own share of the link: "video: dst port 5004, reserve 350kbps, power-factor
+    /// 2.23"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
-    /// Change of the link while it runs: "10s: rate 1Mbps, uplink loss 5%, over 2s"
+    /// Change of the link at a time of the run: "10s: rate 1Mbps, uplink loss 5%, over 2s"
     #[arg(long = "change", value_name = "CHANGE", help_heading = "Changes",
           value_parser = Change::by_option)]
     changes: Vec<Change>,
-    /// File of changes, one in each line
+    /// File of changes, one per line
     #[arg(long = "changes", value_name = "FILE", help_heading = "Changes")]
     changes_file: Option<PathBuf>,
     #[command(flatten)]
     radio: Options<RadioGroup>,
-    /// Simulated stations beside the two, each of which always has something to send
+    /// Number of additional simulated stations, 0 to 4997. They always have frames to send
+    /// [default: 0]
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
           help_heading = RadioGroup::HEADING, value_parser = whole(0..=MOST_CONTENDERS))]
     stations: u16,
@@ -50,7 +52,7 @@ pub(crate) struct LinkOptions {
     downlink: Options<DownlinkOnly>,
     #[command(flatten)]
     run: Options<RunGroup>,
-    /// Print the scenario file equivalent to the options, and do nothing else
+    /// Print a scenario file that is equivalent to the options, and exit
     #[arg(long, help_heading = "Scenario")]
     pub(crate) generate: bool,
 }

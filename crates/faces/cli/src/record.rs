@@ -22,32 +22,32 @@ pub(crate) struct RecordOptions {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Fail if a change of a link or a fault of connections never acted
+    /// Fail if a change or a fault never took effect
     #[arg(long)]
     must_act: bool,
     /// Write every event to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write a packet log of the uplink, in mahimahi's format: what the first station of a pipe
-    /// sends, or the first one that is not the base station of a radio
+    /// Write a packet log of the uplink, in mahimahi's format. The sender is the first station that
+    /// is not the base station of a radio
     #[arg(long, value_name = "FILE")]
     uplink_log: Option<PathBuf>,
-    /// Write a packet log of the downlink, in mahimahi's format: what the second station of a pipe
-    /// sends, or the base station of a radio
+    /// Write a packet log of the downlink, in mahimahi's format. The sender is the second station
+    /// of a pipe, or the base station of a radio
     #[arg(long, value_name = "FILE")]
     downlink_log: Option<PathBuf>,
     /// Write the packets at every device into this directory, as pcapng
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Write what each direction and flow did in each window to this file: CSV, JSON lines if it
-    /// ends in .json or .jsonl, Parquet if in .parquet
+    /// Write a time series of each direction and flow to this file. It is CSV, JSON lines if the
+    /// name ends in .json or .jsonl, or Parquet for .parquet
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
-    /// Length of the windows of --series
+    /// Length of a window of --series
     #[arg(long, value_name = "TIME", default_value = "100ms", requires = "series",
           value_parser = interval)]
     series_interval: Duration,
-    /// Write an error trace of each direction into this directory, to replay
+    /// Write an error trace of each direction into this directory. --error-trace replays it
     #[arg(long, value_name = "DIR")]
     record_errors: Option<PathBuf>,
 }

@@ -17,20 +17,20 @@ use crate::exit::{CliError, Completion, Result};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stations")]
 pub(crate) struct PortOptions {
-    /// Port of this machine that leads to a port of a station, 8080:near:80, or from there across
-    /// the link, 8080:near:far:80; /udp may stand behind, an address to listen on before [default:
-    /// 127.0.0.1]
+    /// Forward a port of this machine to a port of a station: 8080:near:80. 8080:near:far:80 also
+    /// crosses the link, from near to far. Append /udp for UDP, or prepend an address to listen on
+    /// [default: 127.0.0.1]
     #[arg(long, value_name = "PORT:STATION:PORT", conflicts_with = "generate")]
     publish: Vec<Published>,
-    /// Port of a station that leads to a port of this machine: far:80:8000; /udp may stand behind
+    /// Forward a port of a station to a port of this machine: far:80:8000. Append /udp for UDP
     #[arg(long, value_name = "STATION:PORT:PORT", conflicts_with = "generate")]
     reach: Vec<Reached>,
-    /// Folder where the stations' network namespaces get their names while it runs, for
-    /// `ip netns exec` (/run/netns) and containers; as root
+    /// Folder for the names of the stations' network namespaces. /run/netns serves `ip netns exec`.
+    /// Needs root
     #[arg(long, value_name = "DIR", conflicts_with = "generate")]
     netns_dir: Option<PathBuf>,
-    /// Let a real interface, far:eth1, or the network namespace of a process, far:1234, be an end
-    /// of the link while it runs [station of `run`: far]; as root
+    /// Use a real interface, far:eth1, or the network namespace of a process, far:1234, as an end
+    /// of the link. The station is far for `run`. Needs root
     #[arg(long, value_name = "STATION:IFACE|PID", conflicts_with = "generate")]
     attach: Vec<Attachment>,
 }

@@ -31,7 +31,9 @@ const PAPERS: [&[Figure]; 5] = [
     windfall_papers::corruption::FIGURES,
 ];
 
-/// Reproduce a paper's figures: its claims, the measurements, and the verdicts
+/// Reproduce the figures of the papers
+///
+/// Prints each claim, the measurements and the verdict.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 all verdicts are those on record (with --mutate: all have changed; \
@@ -41,34 +43,35 @@ pub(crate) struct Args {
     /// Figures such as S3.fig5 or S3.fig*, papers such as S3, or all [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// List the figures and do nothing else
+    /// List the figures, and exit
     #[arg(long)]
     list: bool,
-    /// Measure less than the paper did: shows only what would contradict the verdicts on record
+    /// Measure less than the paper did. This only shows what contradicts the recorded verdicts
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Measure more than the paper did
     #[arg(long)]
     full: bool,
-    /// Break the mechanism that each figure is about; its verdict must change
+    /// Break the mechanism behind each figure. Each verdict must then change
     #[arg(long)]
     mutate: bool,
-    /// Measure with this many other seeds, and count those that confirm the verdicts on record
+    /// Measure with this many other seeds, and count those that confirm the recorded verdicts
     #[arg(long, value_name = "SEEDS", conflicts_with = "mutate",
           value_parser = whole(1..=1_000_000_usize))]
     unseen: Option<usize>,
-    /// Experiments at a time; those in real time run alone [default: one for each core]
+    /// Number of parallel experiments, 1 to 1024. Experiments in real time run alone [default: one
+    /// per core]
     #[arg(long, value_name = "NUMBER", conflicts_with = "unseen",
           value_parser = whole(1..=1_024_usize))]
     jobs: Option<usize>,
-    /// Write figures, values and the page into this directory; goes on where a run was interrupted
+    /// Directory for figures, values and the page. An interrupted run continues there
     #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
     out: PathBuf,
-    /// Write the page into this file, too
+    /// Also write the page to this file
     #[arg(long, value_name = "FILE", conflicts_with = "unseen")]
     page: Option<PathBuf>,
-    /// Write a test case for each claim into this file, in the XML of JUnit; a verdict that is not
-    /// the one on record fails
+    /// Write a JUnit report to this file, with one test case per claim. A claim fails if its
+    /// verdict is not the recorded one
     #[arg(long, value_name = "FILE", conflicts_with = "unseen")]
     junit: Option<PathBuf>,
     /// Print the findings as JSON

@@ -25,50 +25,50 @@ use crate::usage::{shell_quoted, whole};
 use crate::watch::{LiveOptions, Watcher, epoch};
 use crate::{apply, control, relay};
 
-/// Run a program over the link, in a network namespace of its own
+/// Run a program over an emulated link
 ///
-/// The program runs at the near end, with your own identity, files and environment; programs given
-/// by --far run at the far end, whose address is in the variable WINDFALL_BASE. Without a program,
-/// your shell.
+/// The program runs at the near end of the link, in a network namespace, with your identity, files
+/// and environment. Programs given by --far run at the far end. The variable WINDFALL_BASE holds
+/// the address of the remote end. Without a program, your shell runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Run a command line at the far end; it starts first, and gets SIGTERM after COMMAND
+    /// Run a shell command at the far end. It starts before COMMAND, and gets SIGTERM after COMMAND
+    /// has ended
     #[arg(long, value_name = "COMMAND")]
     far: Vec<OsString>,
-    /// Wait until something listens on this port at the far end before COMMAND starts, 30 s at most
-    /// [default: until something listens there, 1 s at most]
+    /// Start COMMAND after something listens on this port at the far end. Waits at most 30 s
+    /// [default: any port, at most 1 s]
     #[arg(long, value_name = "PORT", requires = "far",
           value_parser = whole(NonZeroU16::MIN..=NonZeroU16::MAX))]
     wait_port: Vec<NonZeroU16>,
-    /// Write the output of programs at the far end to this file, - for the standard output
-    /// [default: the standard error, each line prefixed by "far: "]
+    /// Write the output of programs at the far end to this file. - is the standard output [default:
+    /// the standard error, each line prefixed by "far: "]
     #[arg(long, value_name = "FILE", requires = "far")]
     far_output: Option<PathBuf>,
     /// Ignore failures of programs at the far end in the exit code
     #[arg(long, requires = "far")]
     far_may_fail: bool,
-    /// Name of the run, for `windfall set` and `status` [default: run- and the process's number]
+    /// Name of the run, for `windfall set` and `status` [default: run- and the process ID]
     #[arg(long, value_name = "NAME", value_parser = control::run_name)]
     name: Option<String>,
-    /// The start from which the times of changes count: that of COMMAND, after what it waits for,
-    /// or that of the link
+    /// Time zero of changes: the start of COMMAND, after its waits, or the start of the link
     #[arg(long, value_enum, default_value = "command", value_name = "START")]
     #[arg(help_heading = "Changes")]
     schedule_from: ScheduleStart,
-    /// Start from this scenario, which has two stations called near and far
+    /// Start from this scenario file. It needs two stations, near and far
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Let programs reach the host's network and resolver by way of the far end (needs slirp4netns;
-    /// IPv4 only)
+    /// Give programs the network and the resolver of the host, through the far end. IPv4 only,
+    /// needs slirp4netns
     #[arg(long)]
     net: bool,
-    /// With --net, let them reach what listens on the host's own loopback, as 10.0.2.2
+    /// With --net, give programs the servers on the loopback of the host, at 10.0.2.2
     #[arg(long, requires = "net")]
     net_host_loopback: bool,
-    /// Under sudo, run programs as root instead of as the user who called it
+    /// Under sudo, run programs as root instead of as the calling user
     #[arg(long)]
     as_root: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) struct Args {
 /// The time from which a schedule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleStart {
-    /// The start of the command
+    /// The start of COMMAND
     Command,
     /// The start of the link
     Link,

@@ -7,7 +7,7 @@ use windfall_video::streams::key;
 
 use crate::exit::{CliError, Completion, Result};
 
-/// Make keys for encrypted connections
+/// Make keys for encrypted SAP connections
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -16,24 +16,24 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum SapCommand {
-    /// Write a new key, which both ends of a connection need
+    /// Write a new key for both ends of a connection
     ///
-    /// Only its owner can read the file, and an existing one is kept. `stream`, `track` and `image`
-    /// encrypt with the key in ~/.config/windfall/sap.key unless they are given another: copy it to
-    /// the peer over a way that is private.
+    /// Only the owner can read the file. An existing file is never overwritten. Copy the key to the
+    /// peer over a private channel. `stream`, `track` and `image` encrypt with
+    /// ~/.config/windfall/sap.key unless --key names another file.
     Keygen(Keygen),
 }
 
 #[derive(Debug, clap::Args)]
 struct Keygen {
-    /// The new file [default: ~/.config/windfall/sap.key]
+    /// File for the key [default: ~/.config/windfall/sap.key]
     file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let SapCommand::Keygen(Keygen { file }) = &args.command;
     if file.as_deref().is_some_and(|file| file.as_os_str() == key::NONE) {
-        let text = "\"none\" stands for no key in --key: name the file otherwise, or ./none";
+        let text = "\"none\" means no key in --key: choose another name, or ./none";
         return Err(CliError::usage(text));
     }
     let homeless = || CliError::usage("there is no home folder: name a file");

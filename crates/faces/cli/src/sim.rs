@@ -18,10 +18,10 @@ use crate::{progress, summary_text};
 /// The number of steps of a run, between which the progress is shown.
 const STEPS: u64 = 200;
 
-/// Run a scenario in simulated time: same seed, same output
+/// Simulate a scenario: the same seed gives the same output
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file, - for the standard input
+    /// Scenario file, - for the standard input
     scenario: PathBuf,
     #[command(flatten)]
     simulation: Options<SimulationGroup>,

@@ -13,7 +13,7 @@ use crate::times::with_unit;
 use crate::usage::whole;
 use crate::{input, json};
 
-/// Send datagrams whose every bit the receiver knows, and count losses and bit errors
+/// Send known datagrams, and count losses and bit errors
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -28,13 +28,13 @@ struct Send {
     /// Number of datagrams
     #[arg(long, default_value_t = 10_000, value_parser = whole(1..=StreamPlan::MAX_COUNT))]
     datagrams: u32,
-    /// Bytes of each
+    /// Size of each datagram in bytes
     #[arg(long, default_value_t = 1024, value_parser = whole(1..=StreamPlan::MAX_SIZE))]
     size: u32,
-    /// The counter of the first datagram
+    /// Counter of the first datagram
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u32::MAX))]
     seed: u32,
-    /// Bytes at the front of each that must arrive undamaged
+    /// Bytes at the front of each datagram that must arrive undamaged
     #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: Option<usize>,
     /// Time between datagrams
@@ -42,12 +42,12 @@ struct Send {
     interval: Duration,
 }
 
-/// Wait for one stream, and report its losses and bit errors
+/// Receive one stream, and report its losses and bit errors
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
     on: ListenOptions,
-    /// Write the lost datagrams and the inverted bits as an error trace
+    /// Write lost datagrams and inverted bits to this file, as an error trace
     #[arg(long, value_name = "FILE")]
     error_trace: Option<PathBuf>,
 }
@@ -80,7 +80,7 @@ impl Receive {
         let output = self.error_trace.as_deref().map(Output::open).transpose()?;
         let (plan, mut receiver) = self.on.accept(StreamPlan::LEN)?;
         let plan = StreamPlan::from_bytes(&plan).ok_or_else(|| {
-            CliError::new("the sender is no windfall stream: its plan cannot be read")
+            CliError::new("the sender is not `windfall stream send`: start that command there")
         })?;
         let budget = input::budget()?;
         let mut comparison = Comparison::new(plan);

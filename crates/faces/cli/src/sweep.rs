@@ -21,30 +21,32 @@ use crate::usage::{shell_quoted, whole};
 use crate::{VERSION, progress};
 use program::{ProgramOptions, ProgramRuns};
 
-/// Run a scenario over the values of some of its keys and over seeds: means and intervals
+/// Run a scenario over many values and seeds
+///
+/// Prints the mean of each measure, with its 95 % interval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed or a \
                         --chart has no measure, 2 could not run.")]
 pub(crate) struct Args {
-    /// The scenario file, - for the standard input; with --run the options alone may make the link
+    /// Scenario file, - for the standard input. With --run, options can describe the link instead
     #[arg(required_unless_present = "command")]
     scenario: Option<PathBuf>,
-    /// Key of the scenario and its values: link.ber=1e-6..1e-3:log7, policy=bold,flex; may be
-    /// given several times
+    /// Key of the scenario and its values, such as link.ber=1e-6..1e-3:log7 or policy=bold,flex.
+    /// Repeat the option for more keys
     #[arg(long = "vary", value_name = "KEY=VALUES", help_heading = "Sweep")]
     variations: Vec<String>,
-    /// Number of seeds, from that of the scenario on
+    /// Number of seeds. They count up from the seed of the scenario
     #[arg(long, value_name = "NUMBER", default_value_t = 5, help_heading = "Sweep",
           value_parser = whole(1..=1_000_000_usize))]
     seeds: usize,
-    /// Runs at a time [default: one for each core; with --run 1]
+    /// Number of parallel runs, 1 to 1024 [default: one per core, or 1 with --run]
     #[arg(long, value_name = "NUMBER", help_heading = "Sweep",
           value_parser = whole(1..=1_024_usize))]
     jobs: Option<usize>,
-    /// Keep finished runs, values and charts in this directory
+    /// Directory for finished runs, values and charts
     #[arg(long, value_name = "DIR", default_value = "out/sweep", help_heading = "Sweep")]
     out: PathBuf,
-    /// Measures to draw, with * for any text [default: those of applications that differ]
+    /// Measure to draw, with * for any text [default: the measures of applications that differ]
     #[arg(long = "chart", value_name = "MEASURE", help_heading = "Sweep")]
     charts: Vec<String>,
     /// Print the result as JSON

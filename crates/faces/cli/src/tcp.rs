@@ -15,10 +15,11 @@ use windfall_scenario::{DEFAULT_SEED, TcpSettings, TcpSettingsError};
 
 use crate::exit::{CliError, Result};
 
-/// Windfall's own TCP for real programs, inside a station of `windfall run` or `windfall up`
+/// Run real programs over Windfall's own TCP
 ///
-/// The engine is Windfall's own TCP. It runs beside the station's kernel, at an address of its own
-/// (10.177.0.1 beside 10.77.0.1), and connects to kernels and to other engines across the link.
+/// The TCP engine runs inside a station of `windfall run` or `windfall up`, beside the kernel. It
+/// has its own address, such as 10.177.0.1 beside 10.77.0.1. It connects to kernels and to other
+/// engines across the link.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -54,19 +55,19 @@ impl Args {
 /// Options of commands that run an engine.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EngineOptions {
-    /// Settings of the engine: "new-reno, min-rto=500ms"; may be repeated. `windfall tcp
-    /// settings` lists all [default: cubic]
+    /// Settings of the engine: "new-reno, min-rto=500ms". `windfall tcp settings` lists all. May be
+    /// repeated [default: cubic]
     #[arg(long, value_name = "SETTINGS")]
     tcp: Vec<String>,
-    /// Address of the engine [default: beside the addresses of the station]
+    /// IP address of the engine [default: beside the addresses of the station]
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
-    /// Repeat the sequence numbers, ports and bulk data of this seed
+    /// Seed of sequence numbers, ports and bulk data
     ///
     /// [default: random numbers and ports, and the bulk data of seed 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<Seed>,
-    /// Print the outcome of each connection as a line of JSON
+    /// Print the outcome of each connection as one line of JSON
     #[arg(long)]
     json: bool,
     /// Print errors only

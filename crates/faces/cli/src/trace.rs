@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum as _;
 use windfall_base::{Duration, MemoryBudget, Seed};
 use windfall_files::pcapng::read as read_capture;
 use windfall_files::traces::error_trace::{BitOrder, Index, TraceHeader};
@@ -28,7 +29,7 @@ use crate::times::with_unit;
 use crate::usage::whole;
 use crate::{input, json};
 
-/// Make, show, fit, convert and record error traces; compare bytes, convert measured rates
+/// Record, make, inspect and convert traces of a link
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -47,16 +48,16 @@ enum Action {
     Rates(rates::Rates),
 }
 
-/// Make a trace from the parameters of a model
+/// Make an error trace from a model
 ///
-/// Several models act one after the other, in the order in which they stand here.
+/// Several models act one after the other, in the order of this list.
 #[derive(Debug, clap::Args)]
 struct Synth {
     /// Number of frames
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "environment",
           value_parser = whole(1..=100_000_000_u64))]
     frames: u64,
-    /// Length of a frame, in bytes
+    /// Length of a frame in bytes, 1 to 65535
     #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "environment",
           value_parser = whole(1..=65_535_u32))]
     length: u32,
@@ -112,22 +113,22 @@ impl OptionGroup for Models {
 /// Print the statistics of a trace and a sketch of it
 #[derive(Debug, clap::Args)]
 struct Show {
-    /// The trace; - is the standard input
+    /// Trace file, - for the standard input
     trace: PathBuf,
     /// Print the statistics as JSON
     #[arg(long)]
     json: bool,
-    /// Draw the trace into this file
+    /// Draw the trace into this SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-/// Fit independent errors, Gilbert's and Gilbert and Elliott's chain to a trace
+/// Fit models to a trace: independent, Gilbert, Gilbert-Elliott
 #[derive(Debug, clap::Args)]
 struct FitArgs {
-    /// The trace; - is the standard input
+    /// Trace file, - for the standard input
     trace: PathBuf,
-    /// Steps of the chain [default: loss; bit if the trace has no frames]
+    /// Events that the models describe [default: loss, or bit if the trace has no frames]
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelName>,
     /// Print the result as JSON
@@ -153,23 +154,23 @@ enum BitOrderName {
     Lsb,
 }
 
-/// Convert between our trace and the formats of others
+/// Convert a trace from or to another format
 ///
 /// In formats that record only losses, a damaged frame counts as lost.
 #[derive(Debug, clap::Args)]
 struct Convert {
-    /// The file to read; - is the standard input
+    /// File to read, - for the standard input
     input: PathBuf,
-    /// Format of the file [default: detected]
+    /// Format of the input [default: detected]
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
-    /// The format to write
+    /// Format of the output
     #[arg(long, value_name = "FORMAT", default_value = "trace")]
     to: Format,
-    /// Time from frame to frame, for formats that count time
+    /// Time between frames, for formats that record times
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = with_unit)]
     interval: Duration,
-    /// Seed of random draws from probabilities
+    /// Seed of random draws, for formats that give probabilities
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
     #[command(flatten)]
@@ -180,7 +181,7 @@ struct Convert {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Our error trace
+    /// Windfall's error trace
     Trace,
     /// A line for each frame: 0 arrived, 1 lost
     LossList,
@@ -192,35 +193,36 @@ enum Format {
     Sequence,
     /// Read only: a line for each frame, with its signal in a column that the first line names
     Signal,
-    /// Read only: a configuration of wmediumd, its error probabilities or ratios of signal to noise
+    /// Read only: a configuration of wmediumd, with error probabilities or signal-to-noise ratios
     Wmediumd,
 }
 
-/// Make a trace from the captures of a run, of both ends or of the receiver alone
+/// Make an error trace from packet captures of a link
 ///
-/// Packets are matched by the names that --pcap gave them, else by their likeness. What the link
-/// dropped or repaired is part of the trace: use --arq none --accept-damaged to record the channel.
+/// It reads the captures of both ends, or only that of the receiver. Packets are matched by the
+/// names that --pcap gave them, otherwise by their likeness. The trace shows the link after its
+/// drops and repairs. To record the channel itself, run with --arq none --accept-damaged.
 #[derive(Debug, clap::Args)]
 struct Record {
-    /// The capture of the end that sent, as pcapng or pcap
+    /// Capture of the sending end, pcapng or pcap
     #[arg(long, value_name = "FILE", required_unless_present = "payload_seed")]
     sent: Option<PathBuf>,
-    /// Without it: the seed of the run whose spray or cbr sent the datagrams
+    /// Instead of --sent: seed of the run whose `spray` or `cbr` application sent the datagrams
     #[arg(long, value_name = "NUMBER", conflicts_with = "sent")]
     payload_seed: Option<Seed>,
-    /// The capture of the end that received, as pcapng or pcap
+    /// Capture of the receiving end, pcapng or pcap
     #[arg(long, value_name = "FILE")]
     received: PathBuf,
-    /// The number of the interface in the capture of the sender, if it has several
+    /// Number of the interface in the capture of the sender, if it has several
     #[arg(long, value_name = "NUMBER", requires = "sent")]
     sent_interface: Option<u32>,
-    /// The number of the interface in the capture of the receiver, if it has several
+    /// Number of the interface in the capture of the receiver, if it has several
     #[arg(long, value_name = "NUMBER")]
     received_interface: Option<u32>,
-    /// The address of the sender, where the captures tell no directions, as pcap does not
+    /// IP address of the sender, if the captures record no directions (pcap does not)
     #[arg(long, value_name = "ADDRESS", requires = "sent")]
     sender: Option<std::net::IpAddr>,
-    /// Which bit of a byte was sent first: msb, or lsb as 802.11 does
+    /// Bit of each byte that was sent first: msb, or lsb as in 802.11
     #[arg(long, value_name = "ORDER", default_value = "msb")]
     bit_order: BitOrderName,
     /// Description of the traffic, for the header of the trace
@@ -232,7 +234,7 @@ struct Record {
 
 #[derive(Debug, clap::Args)]
 struct Output {
-    /// The file to write, compressed if it ends in .gz [default: the standard output]
+    /// File to write, compressed if its name ends in .gz [default: the standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -342,7 +344,14 @@ fn convert(args: &Convert) -> Result {
         Format::LossList => convert::to_loss_list(&trace, &budget).map_err(at)?,
         Format::Devourer => convert::to_devourer(&trace, &budget).map_err(at)?,
         Format::NetemTrace => convert::to_netem(&trace, args.interval).map_err(at)?,
-        _ => return Err(CliError::usage("--to: this format is only read: write trace")),
+        Format::Sequence | Format::Signal | Format::Wmediumd => {
+            let name = args.to.to_possible_value().map(|it| it.get_name().to_owned());
+            return Err(CliError::usage(format!(
+                "--to {}: this format can only be read: write trace, loss-list, netem-trace or \
+                 devourer",
+                name.unwrap_or_default()
+            )));
+        }
     };
     args.output.write(text.as_bytes())
 }

@@ -14,7 +14,7 @@ use crate::json;
 use crate::times::with_unit;
 use crate::usage::{real, whole};
 
-/// Send positions of a walker, and compute the mean speed from those that arrive
+/// Send the positions of a walk, and compute the mean speed
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 struct Send {
     #[command(flatten)]
     to: DestinationOptions,
-    /// A GPX file [default: a walk of 945 points at 1.56 m/s]
+    /// GPX file of the walk [default: a walk of 945 points at 1.56 m/s]
     #[arg(long, value_name = "FILE")]
     gpx: Option<PathBuf>,
     /// Time between two points of the walk
@@ -35,18 +35,18 @@ struct Send {
     /// Time between two points on the wire
     #[arg(long, default_value = "5ms", value_name = "TIME", value_parser = with_unit)]
     interval: Duration,
-    /// Bytes at the front of each point that must arrive undamaged: 2 protect the sign and the size
+    /// Bytes at the front of each point that must arrive undamaged. 2 protect the sign and the size
     /// of the latitude
     #[arg(long, value_name = "BYTES", value_parser = whole(0..=65_000_usize))]
     protected: Option<usize>,
 }
 
-/// Wait for one walk, and print the mean speed
+/// Receive one walk, and print the mean speed
 #[derive(Debug, clap::Args)]
 struct Receive {
     #[command(flatten)]
     on: ListenOptions,
-    /// The greatest plausible speed, in m/s; the default is a sprinter's
+    /// Greatest plausible speed in m/s. The default is that of a sprinter
     #[arg(long, default_value_t = SPRINT, value_name = "SPEED", value_parser = speed)]
     bound: f64,
 }
@@ -97,7 +97,7 @@ impl Receive {
     fn run(&self) -> Result {
         let (plan, mut receiver) = self.on.accept(TrackPlan::LEN)?;
         let plan = TrackPlan::from_bytes(&plan).ok_or_else(|| {
-            CliError::new("the sender is no windfall track: its plan cannot be read")
+            CliError::new("the sender is not `windfall track send`: start that command there")
         })?;
         let TrackPlan { points: count, spacing, speed } = plan;
         let mut tracker = Tracker::new(spacing.as_secs_f64(), self.bound);

@@ -19,53 +19,63 @@ use crate::times::with_unit;
 use crate::usage::whole;
 use crate::{json, options, progress};
 
-/// Say which settings are best: of a link for an application, or of a scenario for a battery
+/// Find the best link settings, or those that save energy
 ///
-/// Without --for: which mode of a link serves an application best over a measured channel. Each
-/// mode carries the traffic of the application in simulated time, over the errors of the channel.
-/// With it: which settings of TCP and of the radio cost a scenario the least energy, as options of
-/// Windfall and as commands of Linux. docs/guides/tune.md says how the best is chosen.
+/// Without --for, it finds the mode of a link that serves an application best over a measured
+/// channel. Each mode carries the traffic of the application in simulated time, over the errors of
+/// the channel.
+///
+/// With --for, it finds the settings of TCP and of the radio that cost a scenario the least energy.
+/// It prints them as options of Windfall and as commands of Linux. docs/guides/tune.md explains how
+/// the best is chosen.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The channel, or a scenario with --for and --calibrate
+    /// Channel, or scenario with --for and --calibrate
     ///
-    /// A channel is an environment, such as gsm-bad or office; or a file: an error trace, a line
-    /// for each radio block (1 damaged, 0 correct), or an event log.
+    /// A channel is an environment, such as gsm-bad or office, or a file. The file is an error
+    /// trace, an event log, or a line for each radio block (1 damaged, 0 correct).
     #[arg(value_name = "CHANNEL|SCENARIO")]
     channel: PathBuf,
-    /// Class of the application by paper 001, with needs that stand for it
+    /// Class of the application, which sets its needs (paper 001)
     #[arg(long, default_value = "adaptive", value_name = "CLASS")]
     #[arg(value_parser = PossibleValuesParser::new(ApplicationClass::ALL.map(|it| it.name())))]
+    #[arg(help_heading = "Application")]
     application: String,
-    /// Rate of its data; a bare number is in Mbps [default: that of the class]
+    /// Data rate of the application. A bare number is in Mbps [default: that of the class]
     #[arg(long, value_name = "RATE")]
+    #[arg(help_heading = "Application")]
     rate: Option<Rate>,
-    /// Bytes of data in a datagram [default: several sizes are tried]
+    /// Data bytes in each datagram, 1 to 1400 [default: several sizes are tried]
     #[arg(long, value_name = "BYTES", value_parser = whole(1..=1_400_u32))]
+    #[arg(help_heading = "Application")]
     size: Option<u32>,
-    /// Age at which a datagram is of no use; none for no limit
-    /// [default: that of the class]
+    /// Age at which a datagram becomes useless, or none for no limit [default: that of the class]
     #[arg(long, value_name = "TIME", value_parser = deadline)]
+    #[arg(help_heading = "Application")]
     deadline: Option<Deadline>,
-    /// Share of datagrams that may be lost or late: 0..1 or with % [default: that of the class]
+    /// Share of datagrams that may be lost or late, 0..1 or with % [default: that of the class]
     #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(help_heading = "Application")]
     loss: Option<f64>,
-    /// Share of datagrams that may be damaged: 0..1 or with % [default: that of the class]
+    /// Share of datagrams that may be damaged, 0..1 or with % [default: that of the class]
     #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(help_heading = "Application")]
     damage: Option<f64>,
-    /// Bytes at the front of each datagram that must be right [default: that of the class]
+    /// Bytes at the front of each datagram that must be undamaged, 0 to 1400 [default: that of the
+    /// class]
     #[arg(long, value_name = "BYTES", value_parser = whole(0..=1_400_u32))]
+    #[arg(help_heading = "Application")]
     exact: Option<u32>,
-    /// Kind of the link [default: gsm for radio blocks, wavelan for the radio's environments, else
-    /// pipe]
+    /// Kind of link [default: gsm for radio blocks, wavelan for the environments of its radio,
+    /// otherwise pipe]
     #[arg(long, value_name = "KIND")]
     #[arg(value_parser = PossibleValuesParser::new(TunedLink::ALL.map(TunedLink::name)))]
     link: Option<String>,
-    /// Rate of a pipe; a bare number is in Mbps [default: that of the trace, else 2Mbps]
+    /// Rate of a pipe. A bare number is in Mbps [default: that of the trace, otherwise 2Mbps]
     #[arg(long, value_name = "RATE")]
     line_rate: Option<Rate>,
-    /// Fit the energy model of a scenario, which stands in place of the channel, to measured
-    /// lifetimes, and print it: idle=223min,sending=110min
+    /// Fit the energy model of SCENARIO to measured battery lifetimes, and print it:
+    /// idle=223min,sending=110min
     #[arg(long, value_name = "LIFETIMES", conflicts_with_all = ["application", "rate", "size",
           "deadline", "loss", "damage", "exact", "link", "line_rate", "json", "goal"],
           hide_short_help = true)]

@@ -16,18 +16,19 @@ const CARRIER_VARIABLE: &str = "WINDFALL_UDPLITE_CARRIER";
 /// The variable by which the dynamic linker learns of the library.
 const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
-/// Run a program whose sockets of UDP-Lite need no kernel that has them
+/// Run a program with UDP-Lite sockets on a kernel without UDP-Lite
 ///
-/// The program is one as it is, dynamically linked: a library is preloaded into it and into the
-/// programs that it starts. Sockets that it opens with IPPROTO_UDPLITE are the kernel's, raw ones
-/// of protocol 136, or ones of UDP with the partial checksum inside.
+/// The program stays unchanged, but must be dynamically linked. A library is preloaded into it and
+/// into the programs that it starts. Its IPPROTO_UDPLITE sockets become sockets of the kernel, raw
+/// sockets of protocol 136, or UDP sockets with the partial checksum inside.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The carrier: auto takes the first of kernel, raw and udp that the machine allows
+    /// Carrier of the datagrams. auto takes the first of kernel, raw and udp that the machine
+    /// allows
     #[arg(long, value_name = "CARRIER", default_value = "auto")]
     #[arg(value_parser = ["auto", "kernel", "raw", "udp"])]
     carrier: String,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }

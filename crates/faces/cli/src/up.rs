@@ -20,24 +20,24 @@ use crate::{apply, control, relay};
 /// The name of a run without a scenario file.
 const NAME: &str = "link";
 
-/// Bring up the stations of a scenario, or one link, until interrupted
+/// Start the stations of a scenario, until you interrupt it
 ///
-/// Programs enter them with `windfall exec STATION -- COMMAND`.
+/// Programs enter the stations with `windfall exec STATION -- COMMAND`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The scenario file, - for the standard input; without it near and far, and one link as the
-    /// options say
+    /// Scenario file, - for the standard input [default: near, far and one link, as the options
+    /// say]
     scenario: Option<PathBuf>,
-    /// The name of the run for `windfall exec` [default: the name of the file, or link]
+    /// Name of the run, for `windfall exec` [default: the name of the file, or link]
     #[arg(long, value_name = "NAME", value_parser = control::run_name)]
     name: Option<String>,
-    /// Return when it is up; `windfall down` ends it
+    /// Return after the stations are up. `windfall down` ends them
     #[arg(long, short)]
     detach: bool,
-    /// File for what a detached run prints [default: ~/.local/state/windfall/NAME.log]
+    /// File for the output of a detached run [default: ~/.local/state/windfall/NAME.log]
     #[arg(long, value_name = "FILE", requires = "detach")]
     output: Option<PathBuf>,
-    /// End when the pipe at this descriptor is closed by the process at its other end
+    /// End the run after the writer of the pipe at this descriptor closes the pipe
     #[arg(long, value_name = "DESCRIPTOR", conflicts_with = "detach")]
     lifeline: Option<u16>,
     /// This process is the detached one.

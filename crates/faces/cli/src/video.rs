@@ -20,7 +20,9 @@ use crate::json;
 use crate::times::with_unit;
 use crate::usage::whole;
 
-/// Send a video in RTP over UDP or UDP-Lite, in real time, and measure what arrives
+/// Send a video in real time, and measure what arrives
+///
+/// The video is sent in RTP over UDP or UDP-Lite.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -30,74 +32,83 @@ pub(crate) struct Args {
 /// Options of both ends.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Port of the receiver; reports go to the next
+    /// Port of the receiver, 1 to 65534. Reports go to the next port
     #[arg(long, default_value_t = VIDEO_PORT, value_parser = whole(1..=65_534_u16))]
+    #[arg(help_heading = "Network")]
     port: u16,
     /// Transport protocol
     #[arg(long, value_enum, default_value = "udp", value_name = "PROTOCOL")]
+    #[arg(help_heading = "Network")]
     protocol: ProtocolName,
-    /// Carrier of UDP-Lite: kernel, raw or udp; the same at both ends
+    /// Carrier of UDP-Lite: kernel, raw or udp. Both ends need the same one
     ///
     /// [default: udp]
     #[arg(long, value_name = "CARRIER")]
+    #[arg(help_heading = "Network")]
     carrier: Option<Carrier>,
-    /// Format of the stream
+    /// Codec of the stream
     ///
     /// [default: h263]
     #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(help_heading = "Video")]
     codec: Option<CodecName>,
-    /// Width and height of the pictures
+    /// Width and height of the pictures, in pixels
     ///
     /// [default: 176x144]
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    #[arg(help_heading = "Video")]
     size: Option<(u32, u32)>,
-    /// Pictures a second
+    /// Pictures per second
     #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = parse_rate)]
+    #[arg(help_heading = "Video")]
     rate: f64,
-    /// Payload type
+    /// RTP payload type, 0 to 127
     ///
-    /// [default: 96; a receiver takes any]
+    /// [default: 96; a receiver accepts any]
     #[arg(long, value_name = "N", value_parser = whole(0..=127_u8))]
+    #[arg(help_heading = "Video")]
     payload_type: Option<u8>,
     /// Number of pictures at most
     #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
+    #[arg(help_heading = "Video")]
     pictures: u32,
 }
 
 /// Send a video
 #[derive(Debug, clap::Args)]
 struct Send {
-    /// The video: talking-head, an elementary stream (.h263, .264, .265), or any file that ffmpeg
-    /// reads
+    /// Video to send: talking-head, an elementary stream (.h263, .264, .265), or any file that
+    /// ffmpeg reads
     video: PathBuf,
     /// Address of the receiver
     to: IpAddr,
     #[command(flatten)]
     common: Common,
-    /// Bits a second of the encoder
+    /// Bit rate of the encoder in bit/s, 1000 to 100000000
     ///
     /// [default: 4200]
     #[arg(long, value_name = "BPS", value_parser = whole(1_000..=100_000_000_u32))]
     bit_rate: Option<u32>,
-    /// Bytes of a payload at most
+    /// Longest payload of a packet in bytes, 100 to 1400
     #[arg(long, default_value_t = 242, value_name = "BYTES", value_parser = whole(100..=1_400_u16))]
     payload: u16,
-    /// Bytes of each packet that the checksum of UDP-Lite covers, from the header of RTP on
+    /// Bytes of each packet that the UDP-Lite checksum covers, from the RTP header on
     ///
     /// [default: up to the header of the picture or slice]
     #[arg(long, value_name = "BYTES", value_parser = whole(12..=1_500_u16))]
     coverage: Option<u16>,
-    /// Repeat the header of the picture in its later packets
+    /// Repeat the header of a picture in its later packets
     #[arg(long)]
     repeat: bool,
-    /// Code a stream anew, in slices that fit a packet, as files are
+    /// Encode a stream again, in slices that fit a packet
     #[arg(long, conflicts_with = "adapt")]
     recode: bool,
-    /// Code while sending, and lower the rate to 70, 50, 35 or 25 % of --bit-rate when reports tell
-    /// of loss or of a line that is too slow
+    /// Encode while sending, at a lower rate after reports of loss or of a slow line
+    ///
+    /// The rate is then 70, 50, 35 or 25 % of --bit-rate.
     #[arg(long, conflicts_with = "sdp")]
     adapt: bool,
-    /// Write the session description for players to this file, and send nothing
+    /// Write a session description (SDP) for players to this file, and send nothing
     #[arg(long, value_name = "FILE")]
     sdp: Option<PathBuf>,
 }
@@ -113,16 +124,16 @@ struct Receive {
     /// Playout delay of the jitter buffer
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = with_unit)]
     buffer: Duration,
-    /// Time without a packet after which the stream has ended; six times it before the first
+    /// Time without a packet that ends the stream. Before the first packet, six times as long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = with_unit)]
     idle: Duration,
-    /// Write the stream as it arrived to this file
+    /// Write the stream to this file as it arrived
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The video that was sent, to compare with
+    /// Video that was sent, to compare with
     #[arg(long, value_name = "VIDEO")]
     compare: Option<PathBuf>,
-    /// Draw pictures of what was sent and of what arrived into this file, as SVG
+    /// Draw the sent and the received pictures into this SVG file
     #[arg(long, value_name = "FILE", requires = "compare")]
     sheet: Option<PathBuf>,
     /// Print the report as JSON

@@ -33,15 +33,14 @@ pub(crate) struct LiveOptions {
     kernels: Options<KernelGroup>,
     #[command(flatten)]
     pub(crate) apply: ApplyOptions,
-    /// Write the summary to this file, as JSON with --json or if its name ends in .json
+    /// Write the summary to this file, as JSON with --json or if the name ends in .json
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary: Option<PathBuf>,
-    /// Fail where more than this share of the packets are later than this, as on a busy machine:
-    /// 1ms:1%
+    /// Fail if a larger share of packets is later than this, as on a busy machine: 1ms:1%
     #[arg(long, value_name = "TIME:SHARE", help_heading = "Output")]
     max_late: Option<LateLimit>,
-    /// Fault of the connections to a port of a station: "far:80 reset 1s", "far:80 delay 100ms,
-    /// rate 1Mbps"; down, reset, timeout, slow-close, slice, limit, delay, rate
+    /// Fault of connections to a port of a station: "far:80 reset 1s" or "far:80 delay 100ms, rate
+    /// 1Mbps". The faults are down, reset, timeout, slow-close, slice, limit, delay and rate
     #[arg(
         long = "fault",
         value_name = "FAULT",

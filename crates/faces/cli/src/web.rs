@@ -34,7 +34,7 @@ pub(crate) struct WebServerOptions {
     /// Address to listen on
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED), value_name = "ADDRESS")]
     on: IpAddr,
-    /// Port to listen on, of TCP and of UDP
+    /// TCP and UDP port to listen on
     #[arg(long, default_value_t = 8080, value_parser = whole(0..=u16::MAX))]
     port: u16,
     #[command(flatten)]
@@ -47,10 +47,11 @@ pub(crate) struct WebServerOptions {
 
 /// The option for the memory of bodies.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "SAP")]
 pub(crate) struct MemoryOptions {
-    /// Memory for all bodies that are under way over SAP, half as much for the heads of requests,
-    /// and as much, but at most 256 MiB, for the messages of SAP itself, unless WINDFALL_MEMORY
-    /// says another size; bodies that exceed it go over TCP
+    /// Memory for bodies in transit over SAP. Further bodies go over TCP. Request headers get half
+    /// as much memory. SAP itself gets as much, but at most 256 MiB unless WINDFALL_MEMORY sets
+    /// another size
     #[arg(long, value_name = "SIZE", default_value = "500MB", hide_short_help = true)]
     memory: ByteCount,
 }
@@ -73,10 +74,10 @@ impl MemoryOptions {
 /// Options for the log of requests.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LogOptions {
-    /// Append a line for each request to this file [default: the standard error]
+    /// Append one line per request to this file [default: the standard error]
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write no line for each request, unless there is a --log
+    /// Do not log requests, unless --log names a file
     #[arg(short, long)]
     quiet: bool,
 }
@@ -134,7 +135,9 @@ pub(crate) async fn listen(on: IpAddr, port: u16) -> Result<TcpListener> {
         socket.bind(at)?;
         socket.listen(BACKLOG)
     };
-    listener.await.map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))
+    listener.await.map_err(|error| {
+        CliError::new(format!("cannot listen on {at}: {error}; choose another --port"))
+    })
 }
 
 /// Starts the delivery over SAP of a server that listens there.

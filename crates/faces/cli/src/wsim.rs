@@ -16,20 +16,22 @@ use crate::usage::whole;
 use crate::video::{ProtocolName, source};
 use crate::{VERSION, json};
 
-/// Send video over a trace of damaged radio blocks of GSM, as WSim of paper 001 does
+/// Simulate video over a GSM error trace, as in paper 001
 ///
-/// Each run is made twice: by the algorithm of the paper (42 bytes of headers, blocks damaged as
-/// wholes), and as real packets, bit by bit, through a transparent circuit of 9.6 kb/s.
+/// Each run is made twice. The first uses the algorithm of the paper: 42 bytes of headers, and
+/// blocks that are damaged as a whole. The second sends real packets, bit by bit, through a
+/// transparent circuit of 9.6 kb/s.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The video: talking-head, an elementary stream (.h263, .264), or any file that ffmpeg reads
+    /// Video to send: talking-head, an elementary stream (.h263, .264), or any file that ffmpeg
+    /// reads
     video: PathBuf,
-    /// The error trace, of frames of 30 bytes; or a line for each block, 1 damaged, 0 correct
+    /// Error trace of 30-byte frames, or a line for each block: 1 damaged, 0 correct
     trace: PathBuf,
     /// Transport protocol [default: both]
     #[arg(long, value_enum, value_name = "PROTOCOL")]
     protocol: Option<ProtocolName>,
-    /// Bytes of the stream in each packet
+    /// Stream bytes in each packet, 1 to 1400
     #[arg(long, default_value_t = 242, value_name = "BYTES", value_parser = whole(1..=1_400_u16))]
     adu: u16,
     /// Bytes of a damaged block that the algorithm changes
@@ -38,17 +40,17 @@ pub(crate) struct Args {
     /// Number of pictures of the video at most
     #[arg(long, default_value_t = 150, value_name = "N", value_parser = whole(1..=100_000_u32))]
     pictures: u32,
-    /// Bits a second of the encoder
+    /// Bit rate of the encoder in bit/s, 1000 to 10000000
     #[arg(long, default_value_t = EncodeConfig::NARROW.bit_rate, value_name = "BPS")]
     #[arg(value_parser = whole(1_000..=10_000_000_u32))]
     bit_rate: u32,
-    /// The first block of the trace
+    /// First block of the trace to use, from 0
     #[arg(long, default_value_t = 0, value_name = "BLOCK", value_parser = whole(0..=u64::MAX >> 1))]
     first: u64,
     /// Seed of all random draws
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_SEED)]
     seed: Seed,
-    /// Write what arrived into this folder: streams, tables of packets, a contact sheet
+    /// Folder for the received streams, packet tables and a contact sheet
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON

@@ -20,32 +20,34 @@ use crate::{VERSION, json, progress};
 /// The time without another datagram after which a stream is over, beside the delay of the link.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// Send the stream across `windfall run` by each scheme of error control: a table and a page
+/// Compare schemes of error control in a table and a page
+///
+/// Each scheme sends the same stream across a `windfall run` of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 0 every stream was sent, 1 one could not be.")]
 pub(crate) struct Args {
-    /// Scheme to compare, may be given several times: none, arq, combine, increments, coded,
-    /// joint, blocks, window, blocks-damaged, bare or sap, or one of your own, 'mine=udplite --fec
-    /// 4/8' [default: all that the link has]
+    /// Scheme to compare: none, arq, combine, increments, coded, joint, blocks, window,
+    /// blocks-damaged, bare or sap. 'mine=udplite --fec 4/8' defines your own scheme. Repeat the
+    /// option for more schemes [default: all that the link supports]
     #[arg(long = "scheme", value_name = "SCHEME", value_parser = CameraScheme::parse,
           help_heading = "Comparison")]
     schemes: Vec<CameraScheme>,
-    /// Number of seeds, from that of the run on
+    /// Number of seeds, 1 to 1000. They count up from the seed of the run
     #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Comparison",
           value_parser = whole(1..=1_000_u32))]
     seeds: u32,
-    /// Age from which on a datagram is of no use
+    /// Age at which a datagram becomes useless
     #[arg(long, value_name = "TIME", default_value = "100ms", help_heading = "Comparison",
           value_parser = with_unit)]
     deadline: Duration,
-    /// End when nothing has come for so long after the last picture
-    /// [default: 1 s more than the delay of the link]
+    /// Time without a datagram, after the last picture, that ends the stream [default: 1 s more
+    /// than the delay of the link]
     #[arg(long, value_name = "TIME", help_heading = "Comparison", value_parser = with_unit)]
     wait: Option<Duration>,
-    /// Write the page, charts and values into this directory
+    /// Directory for the page, charts and values
     #[arg(long, value_name = "DIR", default_value = "out/camera", help_heading = "Comparison")]
     out: PathBuf,
-    /// Start from this scenario, which has two stations called near and far
+    /// Start from this scenario file. It needs two stations, near and far
     #[arg(long, value_name = "FILE", help_heading = "Scenario")]
     scenario: Option<PathBuf>,
     /// Print the result as JSON

@@ -10,12 +10,12 @@ use crate::exit::{CliError, Completion, Result, tell};
 /// The time that a run may take to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// End runs, and wait until nothing of them is left
+/// End runs, and wait until they have cleaned up
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The names of the runs; may be left out if there is only one
+    /// Names of the runs. You can leave them out if only one run is active
     runs: Vec<String>,
-    /// End all runs of this user
+    /// End all your runs
     #[arg(long, conflicts_with = "runs")]
     all: bool,
 }

@@ -12,10 +12,10 @@ use crate::exit::{Completion, Result, tell};
 /// The time after which a run that does not answer is taken to have stopped.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// List the runs of this user
+/// List your active runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print JSON, an object in a line for each run
+    /// Print one JSON object per run, each on its own line
     #[arg(long)]
     json: bool,
 }

@@ -10,18 +10,19 @@ use windfall_scenario::Change;
 
 use crate::exit::{CliError, Completion, Result};
 
-/// Change a link of a run, now
+/// Change a link while it runs
 ///
-/// Prints the run, the time, and what was changed.
+/// Prints the run, the time and the change.
 ///
-/// The settings are those of `--change`. All of them are made at once, or none. Those behind the
-/// word `uplink` or `downlink` are of that direction alone. `fault="far:80 reset 1s"` sets the
-/// faults of the connections to a port, as `--fault` does, and `fault="far:80 none"` clears them.
-/// Faults are down, reset, timeout TIME, slow-close TIME, slice BYTES, limit BYTES, delay TIME and
-/// rate RATE; a time may follow reset and slice.
+/// The settings are those of `windfall run --change`. Either all of them take effect, or none. A
+/// setting after the word `uplink` or `downlink` changes only that direction.
+///
+/// `fault="far:80 reset 1s"` sets the faults of connections to a port, as `--fault` does.
+/// `fault="far:80 none"` clears them. The faults are down, reset, timeout TIME, slow-close TIME,
+/// slice BYTES, limit BYTES, delay TIME and rate RATE. A time may follow reset and slice.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the run, if there are several, and its new settings: NAME=VALUE
+    /// Name of the run, if several are active, and the new settings as SETTING=VALUE
     #[arg(required = true, value_name = "[RUN] [uplink|downlink] SETTING=VALUE")]
     words: Vec<String>,
     /// Print the answer as JSON

@@ -12,23 +12,23 @@ use crate::exit::{CliError, Completion, Result};
 /// The time from one status to the next.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Show how a run fares: settings, rates, queues, losses, delays
+/// Print rates, queues, losses and delays of a run
 ///
-/// The counts are from the beginning of the run, rates and delays of its last 250 ms.
+/// Counts are totals since the start of the run. Rates and delays are those of the last 250 ms.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the run, if there are several
+    /// Name of the run, if several are active
     run: Option<String>,
-    /// Print JSON, an object in a line
+    /// Print the status as JSON, on one line
     #[arg(long)]
     json: bool,
-    /// Print it again each second, until the run ends
+    /// Print the status every second until the run ends
     #[arg(long, short)]
     follow: bool,
-    /// Print the scenario with the changes so far, which repeats the run
+    /// Print a scenario that repeats the run, with the changes so far
     #[arg(long, conflicts_with_all = ["json", "follow"])]
     scenario: bool,
-    /// Print the measures of all runs, or of this one, in the text format of Prometheus
+    /// Print measures in the text format of Prometheus, of all runs or of RUN
     #[arg(long, conflicts_with_all = ["json", "follow", "scenario"])]
     prometheus: bool,
 }

@@ -15,19 +15,21 @@ const TICK: Duration = Duration::from_millis(500);
 /// The size of a view that is printed once.
 const PAGE: (u16, u16) = (100, 40);
 
-/// Watch a run in the terminal or a browser: rates, queues, delays and losses of the last minutes
+/// Watch a run live in the terminal or a browser
+///
+/// Shows rates, queues, delays and losses of the last minutes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the run, if there are several
+    /// Name of the run, if several are active
     run: Option<String>,
-    /// Print one view after half a second, and end
+    /// Print one view after half a second, and exit
     #[arg(long)]
     once: bool,
-    /// Show the run in a browser instead: prints the address of a page with charts, with controls
-    /// that change the links, and with an export of what was seen
+    /// Show the run in a browser instead. Prints the address of a page with charts, controls for
+    /// the links, and an export
     #[arg(long, conflicts_with = "once")]
     web: bool,
-    /// Port of the page, on the loopback device [default: one that is free]
+    /// Port of the page on the loopback device, 1 to 65535 [default: a free port]
     #[arg(long, requires = "web", value_parser = whole(1..=u16::MAX))]
     port: Option<u16>,
 }

@@ -33,18 +33,19 @@ const TICK: Duration = Duration::from_millis(20);
 /// Options of a sweep over a real program.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProgramOptions {
-    /// Run this command line at the near end, in real time, at every point with every seed. What it
-    /// prints as JSON are measures too
+    /// Run this shell command at the near end, in real time, for every value and every seed. JSON
+    /// that it prints adds measures
     #[arg(long = "run", value_name = "COMMAND", help_heading = "Real programs")]
     pub(super) command: Option<String>,
-    /// Run a command line at the far end; it starts first, and gets SIGTERM after COMMAND
+    /// Run a shell command at the far end. It starts before COMMAND, and gets SIGTERM after COMMAND
+    /// has ended
     #[arg(long, value_name = "COMMAND", requires = "command", help_heading = "Real programs")]
     far: Vec<String>,
-    /// Wait until something listens on this port at the far end before COMMAND starts
+    /// Start COMMAND after something listens on this port at the far end
     #[arg(long, value_name = "PORT", requires = "far", help_heading = "Real programs",
           value_parser = whole(NonZeroU16::MIN..=NonZeroU16::MAX))]
     wait_port: Vec<NonZeroU16>,
-    /// Repeat a run, twice at most, if more than this share of its packets were late by 1 ms
+    /// Repeat a run, at most twice, if a larger share of its packets was late by 1 ms
     #[arg(
         long,
         value_name = "SHARE",

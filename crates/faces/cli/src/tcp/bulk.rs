@@ -17,10 +17,10 @@ const AMOUNT: u64 = 10_000_000;
 /// The default port of receivers.
 const PORT: u16 = 5001;
 
-/// Send bytes to TARGET as fast as TCP accepts them, and print the goodput
+/// Send bytes as fast as TCP accepts them, and print the goodput
 #[derive(Debug, clap::Args)]
 pub(crate) struct SendArgs {
-    /// The receiver, such as 10.77.0.2:5001
+    /// Receiver, such as 10.77.0.2:5001
     target: String,
     /// Exit with 1 unless the bytes received are those of `windfall tcp receive --both`
     #[arg(long)]
@@ -32,16 +32,16 @@ pub(crate) struct SendArgs {
 /// Receive bytes, and print the goodput
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReceiveArgs {
-    /// The port
+    /// Port to listen on
     #[arg(default_value_t = PORT, value_parser = whole(0..=u16::MAX))]
     port: u16,
     /// Exit with 1 unless the bytes are those of `windfall tcp send` with the same seed
     #[arg(long)]
     check: bool,
-    /// Send as well, while receiving
+    /// Also send while receiving
     #[arg(long)]
     both: bool,
-    /// Number of connections to accept, one at a time with --kernel
+    /// Number of connections to accept. With --kernel, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=1_000_000_usize))]
     count: usize,
     #[command(flatten)]
@@ -50,10 +50,10 @@ pub(crate) struct ReceiveArgs {
 
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Bytes to send [default: 10MB]
+    /// Number of bytes to send, such as 500kB [default: 10MB]
     #[arg(long, value_name = "SIZE", conflicts_with = "time")]
     bytes: Option<ByteCount>,
-    /// Time to send for, instead of a number of bytes
+    /// Send for this time instead of a number of bytes
     #[arg(long, value_name = "TIME", value_parser = with_unit)]
     time: Option<Duration>,
     /// Use the kernel's TCP instead, for comparison
@@ -94,8 +94,9 @@ pub(crate) fn receive(args: &ReceiveArgs) -> Result {
         });
     }
     let at = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), args.port);
-    let listener = TcpListener::bind(at)
-        .map_err(|error| CliError::new(format!("cannot listen on {at}: {error}")))?;
+    let listener = TcpListener::bind(at).map_err(|error| {
+        CliError::new(format!("cannot listen on {at}: {error}; choose another port"))
+    })?;
     let mut worst = Completion::Success;
     for _ in 0..args.count {
         let record = kernel::accept(&listener, job)?;

@@ -13,24 +13,27 @@ use crate::exit::{CliError, Completion, Result, WRAPPER_FAILED, tell};
 /// The word in LISTEN for the addresses of the engine.
 const ENGINE: &str = "engine";
 
-/// Accept connections at LISTEN and forward each to TARGET; one of the two is of Windfall's TCP
+/// Forward connections between the kernel's TCP and Windfall's
 ///
-/// LISTEN is an address of the kernel, 127.0.0.1:8080 or 8080, and the engine (Windfall's TCP)
-/// connects to TARGET; or LISTEN is engine:8080, and the kernel connects to TARGET. Several pairs
-/// may follow each other. With a COMMAND it runs as long as that program, without one until it is
-/// interrupted. Then connections that a program has closed deliver the rest of their data first; a
-/// signal ends that too. Bytes that are lost after a program closed its connection are reported,
-/// and make the exit status 1, or 125 if COMMAND ended with 0. Nagle's algorithm is off unless
-/// --tcp says nagle=on.
+/// Accepts connections at LISTEN, and forwards each to TARGET. If LISTEN is an address of the
+/// kernel, such as 127.0.0.1:8080 or 8080, the engine (Windfall's TCP) connects to TARGET. If
+/// LISTEN is engine:8080, the kernel connects to TARGET.
+///
+/// With a COMMAND, it forwards until that program ends. Without one, it forwards until you
+/// interrupt it. It then delivers the rest of the data of closed connections. A signal ends that
+/// too.
+///
+/// It reports bytes that are lost after a program closed its connection. The exit status is then 1,
+/// or 125 if COMMAND ended with 0. Nagle's algorithm is off unless --tcp says nagle=on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// LISTEN TARGET, once or more often
+    /// Addresses to listen on and to connect to, in one or more pairs
     #[arg(required = true, value_names = ["LISTEN", "TARGET"], num_args = 2..)]
     pairs: Vec<String>,
-    /// Under sudo, run COMMAND as root instead of as the user who called it
+    /// Under sudo, run COMMAND as root instead of as the calling user
     #[arg(long)]
     as_root: bool,
-    /// A program to run meanwhile; its exit code is the exit code
+    /// Program to run meanwhile. Its exit code becomes the exit code
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     #[command(flatten)]

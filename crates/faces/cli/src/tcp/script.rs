@@ -12,28 +12,28 @@ use windfall_system::as_caller;
 use crate::exit::{CliError, Completion, Result};
 use crate::{input, json};
 
-/// Run scripts in packetdrill's syntax against the TCP, in simulated time
+/// Test Windfall's TCP with packetdrill scripts
 ///
-/// A script plays the peer and the program: packets that arrive, system calls, and the packets that
-/// must leave. Shell commands are not run; settings of the system in them become settings of the
-/// engine. What is not there is named as "not supported". The exit status is 0 if every script
-/// passed, 1 if one failed or could not be run.
+/// The scripts run in simulated time. A script plays the peer and the program: packets that arrive,
+/// system calls, and the packets that must leave. Shell commands are not run, but their system
+/// settings become settings of the engine. Missing features are reported as "not supported". The
+/// exit status is 0 if every script passed, 1 if one failed or could not be run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Scripts; "-" is the standard input, of a folder all files *.pkt
+    /// Scripts to run. A folder stands for all its *.pkt files, - for the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Settings of the engine: "new-reno, min-rto=500ms"; may be repeated. `windfall tcp
-    /// settings` lists all [default: cubic]
+    /// Settings of the engine: "new-reno, min-rto=500ms". `windfall tcp settings` lists all. May be
+    /// repeated [default: cubic]
     #[arg(long, value_name = "SETTINGS")]
     tcp: Vec<String>,
-    /// Parts of segments that are not compared: push, window, options
+    /// Parts of segments to leave out of the comparison: push, window, options
     #[arg(long, value_name = "PARTS")]
     ignore: Vec<String>,
-    /// Print the outcome of each script as a line of JSON
+    /// Print the outcome of each script as one line of JSON
     #[arg(long)]
     json: bool,
-    /// Print failures and the count only
+    /// Print only failures and the count
     #[arg(long, short)]
     quiet: bool,
 }

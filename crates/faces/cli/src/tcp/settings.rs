@@ -7,13 +7,13 @@ use windfall_scenario::TcpSettings;
 use crate::exit::{Completion, Result};
 use crate::json;
 
-/// List the settings of the TCP with their values
+/// List the settings of Windfall's TCP with their values
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A preset, and what differs from it
+    /// Preset, and the settings that differ from it
     #[arg(default_value = "cubic")]
     settings: String,
-    /// Print them as JSON
+    /// Print the settings as JSON
     #[arg(long)]
     json: bool,
 }

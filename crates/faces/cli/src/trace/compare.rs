@@ -8,14 +8,14 @@ use super::{print, read};
 use crate::exit::Result;
 use crate::{input, json};
 
-/// Compare the bytes that went into a line with those that came out of it
+/// Compare the bytes sent on a line with the bytes received
 ///
-/// `windfall link --record DIR` writes both at each end; any files of bytes will do.
+/// `windfall link --record DIR` writes both files at each end. Any files of bytes can be compared.
 #[derive(Debug, clap::Args)]
 pub(super) struct Compare {
-    /// The bytes that one end has sent; - is the standard input
+    /// Bytes that one end sent, - for the standard input
     sent: PathBuf,
-    /// The bytes that its peer has received
+    /// Bytes that its peer received
     received: PathBuf,
     /// Print the comparison as JSON
     #[arg(long)]

@@ -9,32 +9,33 @@ use crate::exit::{CliError, Result};
 use crate::usage::whole;
 
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Formats of other programs")]
 pub(super) struct Foreign {
     /// wmediumd: sender and receiver, by their numbers from 0 or their addresses
     #[arg(long, value_name = "FROM,TO")]
     path: Option<String>,
-    /// wmediumd: number of frames that are drawn
+    /// wmediumd: number of frames to draw
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole(1..=9_999_999_u64))]
     frames: u64,
-    /// wmediumd, signal: length of a frame in bytes, for ratios of signal to noise
+    /// wmediumd, signal: frame length in bytes, for signal-to-noise ratios
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = whole(1..=65_535_u32))]
     length: u32,
-    /// wmediumd, signal: rate of 802.11b/g, for ratios of signal to noise
+    /// wmediumd, signal: rate of 802.11b/g, for signal-to-noise ratios
     #[arg(long, value_name = "RATE", default_value = "54Mbps")]
     rate: Rate,
     /// sequence: column of the sequence numbers, from 1
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(super) column: NonZeroU64,
-    /// sequence: the number after which it starts over at 0, 4096 for that of 802.11
+    /// sequence: count of numbers before they start again at 0, 4096 for 802.11
     #[arg(long, value_name = "NUMBER")]
     pub(super) modulo: Option<NonZeroU64>,
-    /// signal: name or number of the column with the power of each frame's signal in dBm
+    /// signal: name or number of the column with each frame's signal power in dBm
     #[arg(long, value_name = "COLUMN", conflicts_with = "snr")]
     signal: Option<String>,
-    /// signal: power of the noise
+    /// signal: noise power in dBm
     #[arg(long, value_name = "POWER", default_value = "-95dBm", allow_hyphen_values = true)]
     noise: Dbm,
-    /// signal: name or number of the column with each frame's ratio of signal to noise in dB
+    /// signal: name or number of the column with each frame's signal-to-noise ratio in dB
     #[arg(long, value_name = "COLUMN")]
     snr: Option<String>,
 }

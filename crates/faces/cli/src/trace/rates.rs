@@ -13,40 +13,44 @@ use crate::exit::{CliError, Result, tell};
 use crate::input;
 use crate::times::with_unit;
 
-/// Make changes of a link from a measured table (CSV) or a model of netem-trace, for --changes
+/// Make a file for --changes from measurements or netem-trace
 ///
-/// Commas, semicolons, tabs or blanks stand between cells. A column is COLUMN, COLUMN:UNIT or
-/// COLUMN*FACTOR:UNIT: its name in the first line, or its number from 1 where there are no names.
+/// The input is a table (CSV) or a model of netem-trace. Commas, semicolons, tabs or blanks
+/// separate the cells of a table. A column is COLUMN, COLUMN:UNIT or COLUMN*FACTOR:UNIT. COLUMN is
+/// a name from the first line, or a number from 1 if there are no names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Changes {
-    /// The table, or a model of delay or loss of netem-trace (JSON, TOML); - is the standard input
+    /// Table, or model of delay or loss of netem-trace (JSON, TOML). - is the standard input
     table: PathBuf,
-    /// The column of the times: numbers, in s unless it has a unit, or times of the calendar; the
-    /// first row counts as the start
+    /// Column of the times: calendar times, or numbers in s if no unit is given. The first row is
+    /// the start
     #[arg(long, value_name = "COLUMN")]
     time: Option<Column>,
-    /// A setting and its column, such as 'downlink rate=dl_rate:kbps' or delay=rtt*0.5:ms; repeat
+    /// Setting and its column: 'downlink rate=dl_rate:kbps' or delay=rtt*0.5:ms. Repeat the option
+    /// for more settings
     #[arg(long = "set", value_name = "SETTING=COLUMN")]
     settings: Vec<Assignment>,
-    /// Take only rows with this text in this column; repeat
+    /// Use only rows with this text in this column. Repeat the option for more columns
     #[arg(long = "where", value_name = "COLUMN=TEXT")]
     filters: Vec<Filter>,
-    /// Of a model of netem-trace that repeats forever, the time for which it is repeated
+    /// netem-trace: time for which an endless model is repeated
     #[arg(long = "for", value_name = "TIME", value_parser = with_unit)]
     length: Option<Duration>,
-    /// Of a model of netem-trace, the direction that it is of: uplink or downlink [default: both]
+    /// netem-trace: direction that the model describes, uplink or downlink [default: both]
     #[arg(long, value_name = "DIRECTION", value_parser = side)]
     direction: Option<Side>,
     #[command(flatten)]
     output: Output,
 }
 
-/// Write a rate trace of either format as mahimahi does, a line for each 1500 bytes
+/// Convert a rate trace to mahimahi's format
+///
+/// The output has one line for each 1500 bytes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rates {
-    /// The rate trace, of mahimahi or netem-trace; - is the standard input
+    /// Rate trace of mahimahi or netem-trace, - for the standard input
     trace: PathBuf,
-    /// The part from the start that is written [default: one period of the trace]
+    /// Length of the part to write, from the start [default: one period of the trace]
     #[arg(long = "for", value_name = "TIME", value_parser = with_unit)]
     length: Option<Duration>,
     #[command(flatten)]

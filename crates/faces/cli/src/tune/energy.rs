@@ -25,16 +25,17 @@ const OF_CHANNEL: [&str; 9] =
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Energy")]
 pub(super) struct EnergyOptions {
-    /// Search the settings of a scenario that are best at this, and how Linux is told of them
+    /// Find the settings of SCENARIO that are best for this goal, and the Linux commands that apply
+    /// them
     #[arg(long = "for", value_name = "GOAL", conflicts_with_all = OF_CHANNEL,
           value_parser = PossibleValuesParser::new(EnergyGoal::ALL.map(EnergyGoal::name))
               .try_map(|name| name.parse::<EnergyGoal>()))]
     pub(super) goal: Option<EnergyGoal>,
-    /// Energy model of every station that names none: a preset, or a file NAME.toml
+    /// Energy model of stations without their own: a preset, or a file NAME.toml
     #[arg(long, value_name = "MODEL", requires = "goal", hide_short_help = true)]
     energy: Option<String>,
-    /// Setting to turn, with the values to try: mss=500,1000; may be given several times [default:
-    /// mss, delayed-ack, timestamps, sack, window-scale, rts-threshold, rate, power]
+    /// Setting to vary, with the values to try: mss=500,1000. Repeat the option for more settings
+    /// [default: mss, delayed-ack, timestamps, sack, window-scale, rts-threshold, rate, power]
     #[arg(
         long = "setting",
         value_name = "SETTING[=VALUES]",
@@ -42,15 +43,15 @@ pub(super) struct EnergyOptions {
         hide_short_help = true
     )]
     settings: Vec<SettingChoice>,
-    /// Seeds of the search, and further ones that confirm it [default: 5 of each]
+    /// Number of seeds of the search, 1 to 1000. As many other seeds confirm it [default: 5]
     #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,
           value_parser = whole(1..=1_000_usize))]
     seeds: Option<usize>,
-    /// Length of each run, in simulated time [default: the scenario's]
+    /// Length of each run in simulated time [default: that of the scenario]
     #[arg(long, value_name = "TIME", requires = "goal", hide_short_help = true,
           value_parser = with_unit)]
     duration: Option<Duration>,
-    /// Runs at a time [default: one for each core]
+    /// Number of parallel runs, 1 to 1024 [default: one per core]
     #[arg(long, value_name = "NUMBER", requires = "goal", hide_short_help = true,
           value_parser = whole(1..=1_024_usize))]
     jobs: Option<usize>,

@@ -24,7 +24,7 @@ pub(super) fn advice(
         return None;
     }
     if after.iter().any(|it| it == "--") {
-        return Some(" before --: the command to run stands behind it".to_owned());
+        return Some(" before --: the command to run comes after it".to_owned());
     }
     let quoted = |words: &[String]| words.iter().map(|it| shell_quoted(it)).collect::<Vec<_>>();
     let line = [quoted(before), vec!["--".to_owned()], quoted(after)].concat().join(" ");

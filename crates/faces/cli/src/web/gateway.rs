@@ -5,7 +5,10 @@ use windfall_web::{Gateway, Uri};
 use crate::exit::Result;
 use crate::web::{WebServerOptions, block_on, deliver, listen, run_server};
 
-/// Stand before a web server, and send its bodies over SAP to clients that ask for it
+/// Send the content of a web server over SAP
+///
+/// The gateway forwards each request to the web server. Clients that ask for SAP get the bodies
+/// over SAP.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Address of the web server, such as http://127.0.0.1:80

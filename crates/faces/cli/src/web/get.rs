@@ -33,65 +33,83 @@ const COPIES: usize = 4;
 /// The most files at the same time.
 const AT_ONCE: usize = 64;
 
-/// Fetch files over HTTP, approximately where damage is tolerated
+/// Download files over HTTP, damaged if you allow it
 ///
-/// Without --approx or --force-precise everything comes over TCP.
+/// Without --approx or --force-precise, everything arrives undamaged over TCP.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Addresses of the files, such as http://HOST:PORT/PATH
     #[arg(required_unless_present = "input_file", value_parser = windfall_web::parse_address)]
     urls: Vec<Uri>,
-    /// File with further addresses, one a line; - is the standard input
+    /// File with further addresses, one per line. - is the standard input
     #[arg(short, long, value_name = "FILE")]
     input_file: Option<PathBuf>,
-    /// Write the file here; - is the standard output [default: the name in the address]
+    /// File to write. - is the standard output [default: the name in the address]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Media types whose damage is tolerated, such as image/jpeg,audio/*
+    /// Media types that may arrive damaged, such as image/jpeg,audio/*
     #[arg(long, value_name = "TYPES")]
+    #[arg(help_heading = "SAP")]
     approx: Option<TypeList>,
-    /// Receive over SAP as precise messages, all types unless --approx names some
+    /// Receive files undamaged over SAP. Applies to all types unless --approx names some
     #[arg(long)]
+    #[arg(help_heading = "SAP")]
     force_precise: bool,
-    /// UDP port where this end waits for the server's call, and the following ones if several
-    /// files come at once; 0: any
+    /// UDP port at which the server connects to this end. Parallel files use the next ports. 0 is
+    /// any port
     #[arg(long, default_value_t = 0, value_parser = whole(0..=u16::MAX), hide_short_help = true)]
+    #[arg(help_heading = "SAP")]
     sap_port: u16,
-    /// Open the SAP connection to the server, one for all files [default for several files]
+    /// Open one SAP connection to the server, for all files [default for several files]
     #[arg(long, conflicts_with = "sap_port")]
+    #[arg(help_heading = "SAP")]
     client_opens: bool,
     /// Let the server open a SAP connection for each file [default for one file]
     #[arg(long, conflicts_with = "client_opens", hide_short_help = true)]
+    #[arg(help_heading = "SAP")]
     server_opens: bool,
-    /// Damage to repair: ask for it again, precisely [default: intolerable]
+    /// Damage to repair by requesting the bytes again [default: intolerable]
     #[arg(long, value_enum)]
+    #[arg(help_heading = "SAP")]
     repair: Option<RepairName>,
-    /// Write what is known of the damage beside each file, as FILE.damage.json
+    /// Write a report of the damage beside each file, as FILE.damage.json
     #[arg(long)]
+    #[arg(help_heading = "SAP")]
     metadata: bool,
-    /// Go on with files that are there in part, from where they end
+    /// Continue partial files from where they end
     #[arg(short = 'C', long = "continue")]
+    #[arg(help_heading = "Requests")]
     continues: bool,
-    /// Repeat what fails and may pass this number of times, after 1 s, 2 s, 4 s and so on
+    /// Retry this many times after temporary failures
+    ///
+    /// The pauses before them are 1 s, 2 s, 4 s and so on.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = whole(0..=1_000_u32))]
+    #[arg(help_heading = "Requests")]
     retries: u32,
-    /// Give a file up if no byte of it comes for this time, such as 10s [default: 60 s for the
-    /// head of a reply, 30 s for its body]
+    /// Give up a file if no byte arrives for this time, such as 10s [default: 60 s for the head of
+    /// a reply, 30 s for its body]
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = with_unit)]
+    #[arg(help_heading = "Requests")]
     timeout: Option<windfall_base::Duration>,
-    /// Give a file up that takes longer than this, such as 5min
+    /// Give up a file after this time, such as 5min [default: never]
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = with_unit)]
+    #[arg(help_heading = "Requests")]
     max_time: Option<windfall_base::Duration>,
     /// Header of each request, such as "Accept-Language: de"
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(help_heading = "Requests")]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// User and password for the server, which others on the way can read; without a password,
-    /// that of the variable WINDFALL_PASSWORD
+    /// User and password for the server
+    ///
+    /// Others on the path can read them. Without a password, the variable WINDFALL_PASSWORD
+    /// supplies it.
     #[arg(short, long, value_name = "NAME:PASSWORD")]
+    #[arg(help_heading = "Requests")]
     user: Option<String>,
-    /// Number of files at once
+    /// Number of parallel downloads
     #[arg(long, default_value_t = 6, value_name = "NUMBER", hide_short_help = true,
           value_parser = whole(1..=AT_ONCE))]
+    #[arg(help_heading = "Requests")]
     parallel: usize,
     /// Print a report of each file as JSON
     #[arg(long)]
@@ -109,9 +127,9 @@ pub(crate) struct Args {
 enum RepairName {
     /// No damage
     None,
-    /// Damage that the structure of a JPEG does not bear
+    /// Damage that breaks the structure of a JPEG
     Intolerable,
-    /// All damage that is known
+    /// All known damage
     All,
 }
 
@@ -261,7 +279,8 @@ impl Args {
             urls.push(url);
         }
         if urls.is_empty() {
-            return Err(CliError::usage(format!("{} names no address", path.display())));
+            let message = format!("{} has no addresses: write one per line", path.display());
+            return Err(CliError::usage(message));
         }
         Ok(urls)
     }

@@ -12,23 +12,23 @@ use crate::input;
 use crate::usage::whole;
 use crate::web::{LogOptions, MemoryOptions, block_on, listen, run_server};
 
-/// Receive for a browser over SAP what bears damage, as its HTTP proxy
+/// Fetch damage-tolerant content for a browser, as its HTTP proxy
 ///
 /// Servers that know SAP, such as `windfall serve` and `windfall gateway`, send pictures, sound and
-/// films approximately, everything else precisely over TCP. A damaged body has the header
-/// X-SAP-Damage. HTTPS passes through untouched.
+/// films over SAP. These may arrive damaged. Everything else arrives undamaged over TCP. A damaged
+/// body has the header X-SAP-Damage. HTTPS passes through unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address to listen on; any host that reaches it may use the proxy
+    /// Address to listen on. Any host that reaches it can use the proxy
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), value_name = "ADDRESS")]
     on: IpAddr,
     /// Port to listen on
     #[arg(long, default_value_t = 3128, value_parser = whole(0..=u16::MAX))]
     port: u16,
-    /// File with the types that travel approximately, and with what is repaired
+    /// File of rules: the types that may arrive damaged, and the damage to repair
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Let servers open the SAP connections, one for each body; no address translation lets them in
+    /// Let servers open the SAP connections, one per body. This fails behind NAT
     #[arg(long)]
     server_opens: bool,
     #[command(flatten)]

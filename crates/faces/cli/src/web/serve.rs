@@ -7,12 +7,12 @@ use windfall_web::{HeaderValue, Site};
 use crate::exit::{CliError, Result};
 use crate::web::{WebServerOptions, block_on, deliver, listen, run_server};
 
-/// Serve the files of a folder over HTTP, and over SAP to clients that ask for it
+/// Serve a folder over HTTP, and over SAP to clients that ask
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folder whose files are served; nothing outside it is, not even by a symbolic link
+    /// Folder to serve. Files outside it are never served, not even through symbolic links
     folder: PathBuf,
-    /// Cache-Control of the files, such as max-age=3600 [default: caches choose]
+    /// Cache-Control header of the files, such as max-age=3600 [default: caches choose]
     #[arg(long, value_name = "DIRECTIVES")]
     cache_control: Option<HeaderValue>,
     #[command(flatten)]

@@ -32,7 +32,7 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["run", "-q", "ping", "x"], "windfall run -q -- ping x"),
     (&["run", "sh", "-c", "echo 'hi'; exit 3"], r"windfall run -- sh -c 'echo '\''hi'\''; exit 3'"),
     (&["run", "--far", "ping", "ping", "x"], "windfall run --far ping -- ping x"),
-    (&["run", "ping", "--", "true"], "'ping' before --: the command to run stands behind it"),
+    (&["run", "ping", "--", "true"], "'ping' before --: the command to run comes after it"),
     (
         &["run", "--gemodel", "1%", "10%", "70%", "--", "true"],
         "'10%': quote a value that has spaces: --gemodel \"1% 10% 70%\"",
@@ -105,7 +105,7 @@ const WRONG: &[(&[&str], &str)] = &[
         "--protected 11 is more than the 10 bytes of each",
     ),
     (&["track", "send", "127.0.0.1", "--protected", "17"], "more than the 16 bytes of each"),
-    (&["sap", "keygen", "none"], "stands for no key"),
+    (&["sap", "keygen", "none"], "means no key"),
     (&["tcp", "settings", "keepalive=1ns"], "times from 1ms on"),
     (
         &["run", "--rate", "10MBps", "--", "true"],
