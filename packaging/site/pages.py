@@ -8,6 +8,8 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)")
+CONSOLE = re.compile(r"^```console.*?^```", flags=re.M | re.S)
+VARIES = re.compile(r"~(?=[-+]?\d)")
 # Where files outside of docs/ go, such as examples/README.md.
 OUTSIDE = "project"
 
@@ -78,6 +80,8 @@ def on_page_markdown(markdown, page, config, files):
         return f"]({there}{match[2] or ''})"
 
     markdown = LINK.sub(link, markdown)
+    # In outputs, `~` before a number says for the test that it may differ. Readers know the other sign.
+    markdown = CONSOLE.sub(lambda block: VARIES.sub("≈", block[0]), markdown)
     # A block that is written to a file shows the name of the file. Other words after the language
     # are for the test that runs the blocks.
     markdown = re.sub(r"^```(\w+) (\S+\.\w+)$", r'```\1 title="\2"', markdown, flags=re.M)
