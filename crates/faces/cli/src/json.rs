@@ -18,6 +18,8 @@ pub(crate) const CAMERA_COMPARISON: &str = "windfall-camera-comparison/1";
 pub(crate) const CONNECTION: &str = "windfall-connection/1";
 /// The findings of `windfall doctor`.
 pub(crate) const DOCTOR: &str = "windfall-doctor/1";
+/// The list of `windfall links`.
+pub(crate) const LINKS: &str = "windfall-links/1";
 /// The advice of `windfall tune` for energy.
 pub(crate) const ENERGY_TUNE: &str = "windfall-energy-tune/1";
 /// The list of `windfall reproduce --list`.

@@ -20,6 +20,7 @@ mod image;
 mod input;
 mod json;
 mod link;
+mod links;
 mod manual;
 mod options;
 mod progress;
@@ -69,6 +70,7 @@ enum Command {
     Up(Box<up::Args>),
     Exec(exec::Args),
     Link(Box<link::Args>),
+    Links(links::Args),
     Tcp(Box<tcp::Args>),
     Udplite(udplite::Args),
     Ls(control::ls::Args),
@@ -137,6 +139,7 @@ impl Command {
             Self::Sim(args) => sim::run(args),
             Self::Sweep(args) => sweep::run(args),
             Self::Link(args) => link::run(args),
+            Self::Links(args) => links::run(args),
             Self::Tcp(args) => tcp::run(args),
             Self::Udplite(args) => udplite::run(args),
             Self::Sap(args) => sap::run(args),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use windfall_base::{Duration, Seed};
 use windfall_scenario::wifi::Radio;
 use windfall_scenario::{
-    Change, Direction, Flow, Get, Link, RunKind, RunSettings, Scenario, ScenarioError,
-    ScenarioOptions, Settings, Spanned, Topology, level_inside, without_span,
+    Change, Direction, Flow, Get, Link, NamedLink, RunKind, RunSettings, Scenario, ScenarioError,
+    ScenarioOptions, Settings, Spanned, Topology, level_inside, named_link, without_span,
 };
 use windfall_system::files::UsedFiles;
 
@@ -24,6 +24,10 @@ const MOST_CONTENDERS: u16 = 4_997;
 /// Options that describe a link, a scenario to start from, and the seed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
+    /// Start from a link that has a name, such as wpt-lte: `windfall links` lists them
+    #[arg(long, value_name = "NAME", help_heading = "Link", conflicts_with = "scenario",
+          value_parser = |name: &str| named_link(name))]
+    like: Option<&'static NamedLink>,
     #[command(flatten)]
     link: Options<LinkGroup>,
     /// Flow with its own share of the link: "video: dst port 5004, reserve 350kbps, power-factor
@@ -84,6 +88,12 @@ impl LinkOptions {
     pub(crate) fn load(&self, file: Option<&Path>, others: &RunSettings) -> Result<Loaded> {
         let mut flags = self.flags(others);
         flags.changes.extend(self.changes_of_file()?);
+        if let Some(link) = self.like {
+            let text = link.scenario();
+            let mut scenario = Scenario::read(&link.name, &text).map_err(of_scenario)?;
+            flags.apply(&mut scenario, (&link.name, &text)).map_err(of_scenario)?;
+            return Ok(Loaded { scenario, file: String::new(), text: String::new() });
+        }
         let Some(path) = file else {
             if self.stations > 0 && flags.link.kind().phy().is_none() {
                 let message =

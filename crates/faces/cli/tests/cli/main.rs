@@ -4,6 +4,7 @@ mod documents;
 mod exchange;
 mod input;
 mod json;
+mod links;
 mod live;
 mod memory;
 mod outputs;
