@@ -11,7 +11,7 @@ use crate::face::short_help;
 
 /// The commands by what people do with them, in the order of the help and of the man page.
 const GROUPS: &[(&str, &str)] = &[
-    ("Run programs over a link", "run up exec link tcp udplite"),
+    ("Run programs over a link", "run up exec links link tcp udplite"),
     ("Watch and change a run", "ls set top status down"),
     ("Simulate, and run many times", "sim sweep tune"),
     ("Record and inspect", "trace dump"),
@@ -88,7 +88,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall sim spray.toml --ber 1e-4 --seed 8 --log events.jsonl",
         ],
     ),
-    ("sweep", &["windfall sweep spray.toml --vary ber=1e-6..1e-3:log7 --vary policy=bold,flex"]),
+    (
+        "sweep",
+        &[
+            "windfall sweep spray.toml --vary ber=1e-6..1e-3:log7 --vary policy=bold,flex",
+            "windfall sweep --run ./client --far ./server --wait-port 8000 --vary loss=0,2%,5%",
+        ],
+    ),
+    (
+        "links",
+        &["windfall links", "windfall links wpt-3g", "windfall run --like wpt-3g -- ping far"],
+    ),
     (
         "link",
         &[
