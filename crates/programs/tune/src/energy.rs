@@ -171,7 +171,7 @@ pub enum EnergyTuneError {
     #[error("the scenario has nothing that {0} could change: no link of 802.11 has it")]
     NoSuchSetting(&'static str),
     /// A setting that was named more than once.
-    #[error("the setting {0} stands twice")]
+    #[error("the setting {0} is given twice")]
     Twice(&'static str),
     /// A value that a setting does not take in this scenario.
     #[error("{setting}={value}: {fix}")]

@@ -44,12 +44,14 @@ impl FromStr for MeasuredLifetimes {
                 return Err(format!("{key}=0: a battery lasts for some time, such as 110min"));
             }
             if place.replace(time).is_some() {
-                return Err(format!("{key} stands twice"));
+                return Err(format!("{key} is given twice: remove one"));
             }
         }
         match (idle, sending) {
             (Some(idle), Some(sending)) if sending < idle => Ok(Self { idle, sending }),
-            (Some(_), Some(_)) => Err("the battery lasts longer idle than sending".to_owned()),
+            (Some(idle), Some(sending)) => Err(format!(
+                "idle={idle} is below sending={sending}: a battery lasts longer idle than sending"
+            )),
             _ => Err("two lifetimes are needed: idle=223min,sending=110min".to_owned()),
         }
     }

@@ -192,11 +192,11 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<RunReque
             None => &mut change,
             Some(side) => {
                 let own = change.entry(side).or_insert_with(|| Map::new().into());
-                own.as_object_mut().ok_or_else(|| format!("{side} stands twice"))?
+                own.as_object_mut().ok_or_else(|| format!("{side} is given twice: remove one"))?
             }
         };
         if table.insert(name.to_owned(), value.into()).is_some() {
-            return Err(format!("{name} stands twice: remove one"));
+            return Err(format!("{name} is given twice: remove one"));
         }
     }
     if let Some(side) = side.filter(|_| is_bare) {

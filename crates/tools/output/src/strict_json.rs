@@ -1,4 +1,4 @@
-//! JSON in which no member stands twice: of two, the reader could not know which was meant.
+//! JSON in which no member is given twice: of two, the reader could not know which was meant.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 /// Reads a value.
 ///
 /// # Errors
-/// If the text is no JSON, or a member stands twice.
+/// If the text is no JSON, or a member is given twice.
 pub fn from_slice(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice::<Strict>(text).map(|strict| strict.0)
 }
@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut all = Map::new();
         while let Some(name) = members.next_key::<String>()? {
             if all.contains_key(&name) {
-                return Err(Error::custom(format!("{name:?} stands twice: remove one")));
+                return Err(Error::custom(format!("{name:?} is given twice: remove one")));
             }
             let Strict(value) = members.next_value()?;
             all.insert(name, value);

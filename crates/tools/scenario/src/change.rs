@@ -92,7 +92,7 @@ impl Change {
     /// # Errors
     /// Says what to write instead; empty if a change has no such setting.
     pub fn say(&mut self, side: Option<Side>, name: &str, value: &str) -> Result<(), String> {
-        let twice = || Err(format!("{name} stands twice: remove one"));
+        let twice = || Err(format!("{name} is given twice: remove one"));
         if let Some(own) = Self::TABLE.iter().find(|it| it.name == name && !it.is_required) {
             if own.is_set(self) {
                 return twice();

@@ -131,7 +131,7 @@ fn check_link(link: &Link, stations: &BTreeSet<&str>) -> Checked {
         known_station(end.get_ref(), end.span(), stations)?;
         if !seen.insert(end.get_ref()) {
             let message =
-                format!("\"{}\" stands at two ends of one link: name two stations", end.get_ref());
+                format!("\"{}\" is at both ends of a link: name two stations", end.get_ref());
             return Err(SettingFault::at(end.span(), message));
         }
     }

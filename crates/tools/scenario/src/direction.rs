@@ -92,37 +92,37 @@ impl Choice for Checksums {
 settings! {
     /// The settings of one direction of a link; what is unset is as the link has it.
     pub struct Direction with AppliesTo {
-        /// Rate; a bare number is in Mbps, 0 is a pause, and none is no limit
+        /// Rate. A bare number is in Mbps, 0 is a pause, none is no limit
         "rate" rate: LineRate {
             is_live: true,
             value: "RATE", example: "10Mbps", excludes: "rate-trace",
-            short: "Rate; bare in Mbps, 0 is a pause, none is no limit",
+            short: "Rate. Bare in Mbps, 0 is a pause, none is no limit",
             metadata: Some(AppliesTo::Sender),
             unset: "sending takes no time on a pipe; 2Mbps on wavelan; the highest rate on wifi; \
                     9.6kbps on gsm, which has no other",
         }
-        /// Trace of the rate over time, of mahimahi or netem-trace
+        /// File with the rate over time, in the format of mahimahi or netem-trace
         "rate-trace" rate_trace: String {
             is_live: true,
             value: "FILE", example: "cell.trace", is_file: true,
             excludes: "rate", metadata: Some(AppliesTo::Wire), unset: "a constant rate",
             detail: "[rate-trace.md](rate-trace.md) has the formats.",
         }
-        /// End the rate trace in place of repeating it: what would leave later is lost
+        /// Stop at the end of the rate trace instead of repeating it. Later frames are lost
         "once" once: bool {
             requires: Some(Requirement::new(|it| it.rate_trace.is_some(), "rate-trace = \"FILE\"")),
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
             detail: "The trace counts from the start of the run, also where a change brings it.",
         }
-        /// Delay of every bit; in a file a bare number is in ms
+        /// Delay of every bit. In a file a bare number is in ms
         "delay" delay: Duration [Duration::ZERO..=Duration::from_secs(3600)] {
             is_live: true,
             value: "TIME", example: "5ms", default: "0s", metadata: Some(AppliesTo::Wire),
-            short: "Delay of every bit; in a file a bare number is in ms",
+            short: "Delay of every bit. In a file a bare number is in ms",
             detail: "On gsm, where it is unset, that of the interleaver, some 111 ms.",
         }
-        /// Deviation of the delay from frame to frame, and perhaps its correlation and
-        /// distribution: "10ms 25% normal"; uniform, normal, pareto or paretonormal
+        /// Deviation of the delay, optionally with correlation and distribution: "10ms 25% normal".
+        /// The distribution is uniform, normal, pareto or paretonormal
         "jitter" jitter: Option<Jitter> {
             value: "JITTER", example: "2ms 25% normal", unset: "none",
             metadata: Some(AppliesTo::Pipe),
@@ -130,7 +130,7 @@ settings! {
                      deviation. Frames keep their order, unless `reorder` is set; none is earlier \
                      than without any delay.",
         }
-        /// Table of the distribution of jitter, in netem's format
+        /// File with the distribution of jitter, in netem's format
         "jitter-table" jitter_table: String {
             requires: Some(Requirement::new(
                 |it| value_if_set(&it.jitter).is_some(),
@@ -139,20 +139,19 @@ settings! {
             value: "FILE", example: "normal.dist", is_file: true,
             metadata: Some(AppliesTo::Pipe), unset: "the distribution that jitter names",
         }
-        /// Probability that a frame takes no delay and overtakes others, and perhaps its
-        /// correlation and the distance of two such frames: "25% 50% gap 5"; 0 lets only jitter
-        /// reorder them
+        /// Probability that a frame skips the delay and overtakes others, optionally with
+        /// correlation and gap: "25% 50% gap 5". With 0, only jitter reorders frames
         "reorder" reorder: Option<Reorder> {
             requires: Some(Requirement::new(Direction::has_delay, "delay = \"10ms\" or a jitter")),
             value: "REORDER", example: "25% gap 5", unset: "frames keep their order",
             metadata: Some(AppliesTo::Pipe),
         }
-        /// Probability that a frame arrives twice, and perhaps its correlation: "1% 25%"
+        /// Probability that a frame arrives twice, optionally with correlation: "1% 25%"
         "duplicate" duplicate: Chance {
             value: "P", example: "1%", default: "0", metadata: Some(AppliesTo::Pipe),
         }
-        /// Bytes that leave at once after an idle time, and perhaps the rate at which they do: a
-        /// token bucket as tc's tbf, "20kB 100Mbps", that fills at the rate
+        /// Size of a token bucket in bytes, optionally with its peak rate: "20kB 100Mbps". It fills
+        /// at the rate of the link, as in tc's tbf
         "bucket" bucket: Option<Bucket> {
             requires: Some(Requirement::new(
                 Direction::has_constant_rate,
@@ -161,19 +160,19 @@ settings! {
             value: "BYTES", example: "20kB 100Mbps", unset: "none",
             metadata: Some(AppliesTo::Pipe),
         }
-        /// Mean times for which frames pass and for which all are lost, at random: "5s 500ms", or
-        /// by turns of the same length: "5s 500ms periodic"
+        /// Mean times during which frames pass and during which all are lost: "5s 500ms". The times
+        /// are random, or fixed with "5s 500ms periodic"
         "onoff" onoff: Option<OnOff> {
             value: "TIMES", example: "5s 500ms", unset: "none", metadata: Some(AppliesTo::Pipe),
         }
-        /// Times from one moment to the next at which frames leave, and perhaps how many packets or
-        /// bytes then: "20ms 40ms packets 32", "distribution normal 20ms 5ms"
+        /// Time between the moments at which frames leave: "20ms 40ms" or "distribution normal 20ms
+        /// 5ms". "packets 32" or "bytes 64kB" limits each moment
         "slots" slots: Option<Slotting> {
             value: "SLOT", example: "20ms 40ms", unset: "none", metadata: Some(AppliesTo::Pipe),
             detail: "`none` in a change takes them away: frames that wait for one arrive in it, \
                      and none overtakes them.",
         }
-        /// Table of the distribution of the times between slots, in netem's format
+        /// File with the distribution of the times between slots, in netem's format
         "slots-table" slots_table: String {
             requires: Some(Requirement::new(
                 Direction::has_gaps,
@@ -182,20 +181,20 @@ settings! {
             value: "FILE", example: "gaps.dist", is_file: true,
             metadata: Some(AppliesTo::Pipe), unset: "the distribution that slots names",
         }
-        /// Bytes that a packet takes on the line beside its own, in place of those of its frame: 0
-        /// for none, 18 for Ethernet
+        /// Bytes that each packet takes on the line beside its own, instead of those of its frame:
+        /// 0 for none, 18 for Ethernet
         "overhead" overhead: u32 [0..=10_000] {
             requires: Some(Requirement::new(Direction::has_rate, "rate = \"1Mbps\"")),
             value: "BYTES", example: "18", unset: "those of the frame, 9 or 19",
             metadata: Some(AppliesTo::Pipe),
         }
-        /// Cells into which the line cuts what it carries: "PAYLOAD+HEADER" in bytes, 48+5 for ATM
+        /// Cells that the line cuts packets into, as "PAYLOAD+HEADER" in bytes: 48+5 for ATM
         "cell" cell: Option<Cell> {
             requires: Some(Requirement::new(Direction::has_rate, "rate = \"1Mbps\"")),
             value: "CELL", example: "48+5", unset: "none", metadata: Some(AppliesTo::Pipe),
             detail: "The last cell is filled up.",
         }
-        /// Frames lost in a fixed pattern, the first K of every N: 5/100
+        /// Fixed pattern of losses, the first K of every N frames: 5/100
         "burst" burst: Option<LossPattern> {
             value: "K/N", example: "5/100", unset: "none",
             detail: "`5/100+95` loses the last five.",
@@ -203,15 +202,14 @@ settings! {
                 value_if_set(&it.burst).map(Model::LossPattern)
             })),
         }
-        /// Probability that a frame is lost, 0..1 or with %, and perhaps the correlation of
-        /// successive losses: "1% 25%"
+        /// Probability that a frame is lost, 0..1 or with %, optionally with correlation: "1% 25%"
         "loss" loss: Chance {
             value: "P", example: "0.01", default: "0",
             short: "Probability that a frame is lost: 0..1 or with %",
             metadata: Some(AppliesTo::Errors(|it, _| it.loss.value().map(Model::from))),
         }
         listed listed_models: ListedModels,
-        /// Frames lost in bursts by a two-state chain: "p [r [1-h [1-k]]]" as in netem
+        /// Bursts of lost frames from a chain of two states: "p [r [1-h [1-k]]]" as in netem
         "gemodel" gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1% 10% 70% 0.1%", unset: "none",
             metadata: Some(AppliesTo::Errors(|it, _| {
@@ -224,19 +222,19 @@ settings! {
             doc: error_models::MARKS,
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Pipe),
         }
-        /// Probability that a bit is inverted
+        /// Probability that a bit is inverted, 0..1 or with %
         "ber" ber: Probability {
             value: "P", example: "1e-5", default: "0", short: "Probability that a bit is inverted",
             metadata: Some(AppliesTo::Errors(|it, _| it.ber.value().map(Model::BitErrors))),
         }
-        /// Bits inverted in bursts, as --gemodel but one step per bit
+        /// Bursts of inverted bits, as --gemodel but with one step per bit
         "bit-gemodel" bit_gemodel: Option<GilbertElliott> {
             value: "MODEL", example: "1e-5 0.01 0.3 0", unset: "none",
             metadata: Some(AppliesTo::Errors(|it, _| {
                 value_if_set(&it.bit_gemodel).map(Model::BitBursts)
             })),
         }
-        /// Bits inverted within one window of a frame: "p bits rate", such as "10% 256 5%"
+        /// Inverted bits in one window of a frame: "p bits rate", such as "10% 256 5%"
         "window" window: Option<BurstWindow> {
             value: "WINDOW", example: "10% 256 5%", unset: "none",
             detail: "The probability that a frame has the window, its length in bits, and the bit \
@@ -245,13 +243,13 @@ settings! {
                 value_if_set(&it.window).map(Model::BurstWindow)
             })),
         }
-        /// Probability that exactly one bit of a packet is inverted, as in netem, and perhaps the
-        /// correlation of successive packets: "1% 25%"
+        /// Probability that exactly one bit of a packet is inverted, as in netem, optionally with
+        /// correlation: "1% 25%"
         "corrupt" corrupt: Chance {
             value: "P", example: "0.01", default: "0",
             metadata: Some(AppliesTo::Errors(|it, _| it.corrupt.value().map(Model::Corruption))),
         }
-        /// Probability that a frame is cut short, anywhere in it
+        /// Probability that a frame is cut short at a random place
         "truncate" truncate: Probability {
             value: "P", example: "0.01", default: "0",
             metadata: Some(AppliesTo::Errors(|it, _| {
@@ -259,21 +257,21 @@ settings! {
                 it.truncate.value().map(cut)
             })),
         }
-        /// Air of a place: office, walking, adjacent, table, walls, or of a GSM circuit: gsm-good,
-        /// gsm-bad, gsm-walking, gsm-driving
+        /// Errors of a measured place: office, walking, adjacent, table, walls, gsm-good, gsm-bad,
+        /// gsm-walking or gsm-driving
         "environment" environment: Surroundings {
             value: "PLACE", example: "office", unset: "none", requirement: "S3.17",
             detail: "The places of paper 003 are traces ([coding.md](coding.md#environments)), the \
                      circuits of paper 001 a model ([gsm.md](../explanation/gsm.md)).",
             metadata: Some(AppliesTo::Air),
         }
-        /// Trace of losses, truncations and inverted bits, of `windfall trace`
+        /// File with losses, truncations and inverted bits, made by `windfall trace`
         "error-trace" error_trace: String {
             value: "FILE", example: "office.trace", is_file: true, unset: "none",
             detail: "[error-trace.md](error-trace.md) has the format.",
             metadata: Some(AppliesTo::Air),
         }
-        /// Bytes of a packet that bit errors are limited to: payload, 28..1500 or payload 0..40
+        /// Bytes of a packet that bit errors can hit: payload, 28..1500 or payload 0..40
         "range" range: ByteRange {
             value: "RANGE", example: "payload 12..", unset: "the whole packet",
             metadata: Some(AppliesTo::Air),
@@ -281,14 +279,14 @@ settings! {
                      ICMP. Bytes count from 0, and the second number is the first byte that is \
                      not hit.",
         }
-        /// Parts of a frame that the air may damage besides the packet: header, trailer, control
+        /// Parts that errors can hit besides the packet: header, trailer, control
         "expose" expose: Vec<FramePart> {
             value: "PARTS", example: "header,trailer", unset: "none",
             metadata: Some(AppliesTo::Air),
             detail: "The link header, the link trailer, and what carries no packet, as an ACK.",
         }
-        /// Parity of coded frames: bold, light, robust, flex or best, or a table in a file of one's
-        /// own, whose name ends in .toml; on wifi joint, or parity-N of 0, 8, 16, 32 or 64 symbols
+        /// Parity of coded frames: bold, light, robust, flex or best, or a table of your own,
+        /// NAME.toml. On wifi: joint, or parity-N with 0, 8, 16, 32 or 64 symbols
         "policy" policy: Option<PolicyName> {
             value: "POLICY", example: "flex", unset: "frames are not coded",
             short: "Parity of coded frames", metadata: Some(AppliesTo::Sender),
@@ -299,8 +297,8 @@ settings! {
         "padded" padded: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Wire),
         }
-        /// Code across packets: blocks, 8/12 or 8/12:40ms, by turns 8/12,interleave:4, or a sliding
-        /// window, window:32:25%:40ms
+        /// Code across packets: blocks 8/12 or 8/12:40ms, interleaved blocks 8/12,interleave:4, or
+        /// a sliding window window:32:25%:40ms
         "fec" fec: Option<RepairConfig> {
             value: "CODE", example: "8/12", unset: "none", metadata: Some(AppliesTo::Sender),
             excludes: "policy",
@@ -308,13 +306,13 @@ settings! {
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
                      [link-behaviour.md](link-behaviour.md#codes-across-packets) says how.",
         }
-        /// Make whole packets from damaged copies where frames are retransmitted
+        /// Build whole packets from the damaged copies of retransmitted frames
         "combine" combine: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Sender),
             detail: "On wifi beside a policy. \
                      [link-behaviour.md](link-behaviour.md#combining-copies) says how.",
         }
-        /// Send parity of packets that arrived damaged in place of other copies of them
+        /// Send parity for damaged packets instead of another copy
         "increments" increments: bool {
             value: "SWITCH", example: "on", default: "off", metadata: Some(AppliesTo::Wire),
             excludes: "policy",
@@ -322,6 +320,7 @@ settings! {
                      [link-behaviour.md](link-behaviour.md#incremental-redundancy) says how.",
         }
         /// Retransmission of frames that did not arrive whole: none, persistent, or at most N times
+        /// (0 to 254)
         "arq" arq: Arq {
             value: "POLICY", example: "3", metadata: Some(AppliesTo::Sender),
             short: "Retransmission: none, persistent, or at most N times",

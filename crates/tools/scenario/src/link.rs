@@ -39,7 +39,7 @@ impl Choice for LinkKind {
         ),
         ("wifi-b", Self::WifiB, "802.11b: 1 to 11 Mb/s, with stations at places"),
         ("wifi-g", Self::WifiG, "802.11g: 6 to 54 Mb/s, with stations at places"),
-        ("gsm", Self::Gsm, "A circuit of GSM of 9.6 kb/s in blocks of 20 ms, with PPP on it"),
+        ("gsm", Self::Gsm, "A GSM circuit of 9.6 kb/s in blocks of 20 ms, with PPP"),
     ];
 }
 
@@ -55,7 +55,7 @@ pub enum Modem {
 impl Choice for Modem {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("mnp4", Self::Mnp4, "Error control after MNP class 4"),
-        ("mnp5", Self::Mnp5, "Compression too, after class 5"),
+        ("mnp5", Self::Mnp5, "Also compression, after MNP class 5"),
     ];
 }
 
@@ -129,7 +129,7 @@ settings! {
             value: "PPM", example: "50", default: "0", needs: "tunnel", is_key_only: true,
             detail: "Positive where it is slower.",
         }
-        /// Modems at the ends of a transparent gsm circuit, which correct errors
+        /// Error-correcting modems at the ends of a transparent gsm circuit
         "modem" modem: Modem {
             value: "CLASS", example: "mnp4", unset: "none",
             detail: "Both ends have the same; \

@@ -36,31 +36,31 @@ settings! {
             value: "NUMBER", example: "42", default: "1", short: "Seed of all random draws",
             detail: "A whole number of 64 bits; those above 9223372036854775807 stand in quotes.",
         }
-        /// Length of the run, in simulated time; in a file a bare number is in ms
+        /// Length of the run in simulated time. In a file a bare number is in ms
         "duration" duration: Duration [DURATIONS] {
             value: "TIME", example: "2s", default: "10s", metadata: Some(RunKind::Simulated),
-            short: "Length of the run, in simulated time; in a file a bare number is in ms",
+            short: "Length of the run in simulated time. In a file a bare number is in ms",
         }
-        /// Admit reservations beyond what the link can keep in the worst case
+        /// Admit reservations that the link cannot keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }
-        /// Links that a packet of IP may cross
+        /// Number of links that an IP packet may cross
         "hop-limit" hop_limit: u8 [1..=255] {
             value: "LINKS", example: "128", default: "64",
             detail: "Stations drop what has crossed as many, under `hop-limit`.",
         }
-        /// Energy model of every station that names none: a preset, or a file NAME.toml
+        /// Energy model of stations without their own: a preset, or a file NAME.toml
         "energy" energy: String {
             value: "MODEL", example: "laptop-2000", unset: "none", requirement: "S2.22",
             detail: "[energy.md](energy.md#models) describes them.",
         }
-        /// Congestion control of TCP in the kernel of every station
+        /// TCP congestion control in the kernel of every station
         "tcp-congestion" tcp_congestion: String {
             value: "NAME", example: "reno", unset: "the system's own",
             metadata: Some(RunKind::RealTime),
             detail: "[run.md](run.md#tcp) has examples. Simulated hosts have the `tcp` of their \
                      [station](station.md).",
         }
-        /// Parameter of the kernel of every station: net.ipv4.tcp_sack=0
+        /// Kernel parameter of every station, such as net.ipv4.tcp_sack=0
         "sysctl" sysctl: Sysctls {
             value: "KEY=VALUE", example: "net.ipv4.tcp_sack=0", unset: "none", is_repeated: true,
             metadata: Some(RunKind::RealTime),

@@ -36,16 +36,17 @@ const fn managements(first: usize, last: &str) -> ConstText<256> {
 
 /// The description of the setting.
 pub(crate) const HELP: &str = {
-    const LENGTH: &str = ", and its length: packets, bytes with a unit, or infinite; mark:N marks \
-                          (ECN) packets that find N waiting; \"elf,100,mark:20\" is all of these; ";
+    const LENGTH: &str = ". Its length is a number of packets, bytes with a unit, or infinite. \
+                          mark:N marks packets that find N waiting (ECN), as in \
+                          \"elf,100,mark:20\". To keep the queue short, replace ";
     const TEXT: ConstText<1024> = ConstText::EMPTY
         .with("Queue before the link: ")
         .with(disciplines(" or ").as_str())
         .with(LENGTH)
-        .with(managements(1, " or ").as_str())
-        .with(" in place of ")
         .with(Management::DropTail.name())
-        .with(", with target:5ms, interval:100ms or noecn, keeps it short");
+        .with(" by ")
+        .with(managements(1, " or ").as_str())
+        .with(", optionally with target:5ms, interval:100ms or noecn");
     TEXT.as_str()
 };
 

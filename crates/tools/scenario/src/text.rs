@@ -117,7 +117,7 @@ fn fault_of(error: FormError, text: &str) -> SettingFault {
             format!("{} is not allowed here: write {expected}", shortened(value))
         }
         (_, m) if m.starts_with("duplicate key") => {
-            format!("the key {} stands here a second time: remove one", shortened(value))
+            format!("the key {} is given twice: remove one", shortened(value))
         }
         (_, m) if m.starts_with("string values must be quoted") => {
             let expected = key.and_then(in_file).unwrap_or_else(|| format!("\"{value}\""));

@@ -31,7 +31,7 @@ pub enum SweepError {
         /// The advice what to write.
         fix: String,
     },
-    /// A key that stands twice.
+    /// A key that is given twice.
     #[error("{0} is varied twice: give all of its values at once")]
     Twice(String),
     /// A key whose values another one, set after it, leaves without effect.

@@ -54,7 +54,7 @@ impl Grid {
     /// Every combination is checked before anything runs.
     ///
     /// # Errors
-    /// If a key stands twice or has no effect beside a later one, a combination makes no scenario,
+    /// If a key is given twice or a later one overrides it, a combination makes no scenario,
     /// the runs are too many, or the seeds go beyond the greatest.
     pub fn new(
         scenario: &Scenario,

@@ -150,7 +150,7 @@ impl AppliedSettings {
             None => self.tcp.iter().any(|it| it.setting.name == name),
         };
         if is_there {
-            return Err(format!("the setting {name} stands twice: write it once"));
+            return Err(format!("the setting {name} is given twice: write it once"));
         }
         if let Some(setting) = of_link {
             self.links.push((setting, value.to_owned()));

@@ -127,7 +127,7 @@ fn what_cannot_be_tuned_is_named() {
     assert!(error(&wire, &["power"]).contains("nothing that power could change"));
     let refused = error(&laptops(), &["mss=5"]);
     assert!(refused.starts_with("mss=5: ") && refused.contains("88"), "{refused}");
-    assert!(error(&laptops(), &["sack", "sack"]).contains("stands twice"));
+    assert!(error(&laptops(), &["sack", "sack"]).contains("is given twice"));
     let rate = error(&laptops(), &["rate=7Mbps"]);
     assert!(rate.contains("802.11b has no rate of 7Mbps"), "{rate}");
     let stopped = laptops();

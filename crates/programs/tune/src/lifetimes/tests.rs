@@ -54,7 +54,7 @@ fn lifetimes_are_two_times_of_which_idle_is_longer() {
         ("idle=223min", "two lifetimes are needed"),
         ("idle=1h,sending=2h", "longer idle than sending"),
         ("idle=0s,sending=2h", "idle=0"),
-        ("idle=1h,idle=2h", "idle stands twice"),
+        ("idle=1h,idle=2h", "idle is given twice"),
         ("idle=soon,sending=2h", "idle: "),
     ] {
         let error = text.parse::<MeasuredLifetimes>().unwrap_err();

@@ -100,7 +100,7 @@ impl FromStr for PortFaults {
             let name = fault.map_or("rate", |it| it.name());
             let number = usize::from(is_upstream);
             if names[number].contains(&name) || faults.iter().any(|it| it.name() == name) {
-                return Err(refused(&format!("{name} stands twice")));
+                return Err(refused(&format!("{name} is given twice: remove one")));
             }
             names[number].push(name);
             faults.extend(fault);
@@ -119,12 +119,12 @@ impl PortFaults {
     /// Refuses a fault that another one leaves no work.
     fn check(&self) -> Result<(), &'static str> {
         if self.all().any(|it| it.name() == "down") && self.all().count() > 1 {
-            return Err("where a port is down, nothing is left for another fault");
+            return Err("a port that is down can have no other fault: remove one");
         }
         // Both ends are reset whichever way it is written.
         let resets = |it: &&ConnectionFault| it.name() == "reset";
         if self.all().filter(resets).count() > 1 {
-            return Err("reset stands twice");
+            return Err("reset is given twice: remove one");
         }
         Ok(())
     }
@@ -329,9 +329,9 @@ mod tests {
             ("far:80 200% down", "\"200%\" is no share from 0% to 100%"),
             ("far:99999 down", "it names no port from 1 to 65535"),
             ("far:80 rate 0.1bps", "rate \"0.1bps\" is not a rate"),
-            ("far:80 delay 1s, delay 2s", "delay stands twice"),
-            ("far:80 reset 1s, upstream reset 2s", "reset stands twice"),
-            ("far:80 reset 1s, down", "nothing is left for another fault"),
+            ("far:80 delay 1s, delay 2s", "delay is given twice"),
+            ("far:80 reset 1s, upstream reset 2s", "reset is given twice"),
+            ("far:80 reset 1s, down", "can have no other fault"),
         ] {
             let refusal = text.parse::<PortFaults>().expect_err(text);
             assert!(refusal.contains(said), "{refusal}");

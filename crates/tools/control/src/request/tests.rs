@@ -41,8 +41,8 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
         (r#"{"do":"set","change":{"uplink":{"over":"1s"}}}"#, "over is of the whole change"),
         (r#"{"do":"fault"}"#, "add \"fault\": "),
         (r#"{"do":"fault","fault":"far:80 dance"}"#, "is no fault: write STATION:PORT"),
-        (r#"{"do":"set","do":"status"}"#, "\"do\" stands twice"),
-        (r#"{"do":"set","change":{"loss":0,"loss":1}}"#, "\"loss\" stands twice"),
+        (r#"{"do":"set","do":"status"}"#, "\"do\" is given twice"),
+        (r#"{"do":"set","change":{"loss":0,"loss":1}}"#, "\"loss\" is given twice"),
     ] {
         let refusal = parse(line).expect_err(line);
         assert!(refusal.contains(said), "{line}: {refusal}");

@@ -127,8 +127,7 @@ const fn row(index: usize) -> Setting<Direction> {
 /// The description of the setting that marks packets in place of losing them.
 pub(crate) const MARKS: &str = {
     const TEXT: ConstText<1024> = {
-        let start = "Mark packets whose senders understand it (ECN) in place of losing them by \
-                     burst, loss";
+        let start = "Mark packets of senders with ECN instead of losing them by burst, loss";
         let mut text = ConstText::EMPTY.with(start);
         let mut index = 0;
         while index < KINDS.len() {

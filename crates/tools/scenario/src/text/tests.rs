@@ -160,7 +160,7 @@ fn impossible_values_name_their_line_the_value_and_the_fix() {
         ("seed = 42", "sysctl = [\"net..x=1\"]", "only under net., such as net.ipv4.tcp_sack=0"),
         ("seed = 42", "sysctl = [\"net/../x=1\"]", "only under net., such as net.ipv4"),
         ("format = 1", "", "the key \"format\" is missing: write `format = 1` first"),
-        ("delay = 5", "rate = 5", "a.toml:16: the key rate stands here a second time: remove one"),
+        ("delay = 5", "rate = 5", "a.toml:16: the key rate is given twice: remove one"),
         (
             "delay = 5",
             "accept-damaged = on",

@@ -154,7 +154,7 @@ fn wrong_settings_end_the_run_before_it_begins() {
     for (settings, options, said) in [
         ("sck=off", "", "--apply -: there is no setting \"sck\": did you mean sack?"),
         ("sack=perhaps", "", "\"perhaps\" is no value of the TCP setting sack: write on or off"),
-        ("sack=off, sack=on", "", "the setting sack stands twice"),
+        ("sack=off, sack=on", "", "the setting sack is given twice"),
         ("power=5dBm", "", "power=5dBm: no link of 802.11 has it: add --link wifi-b"),
         ("rate=7", "--link wifi-g", "802.11g has no rate of 7Mbps"),
         ("{\"format\":\"windfall-tune/1\"}", "", "no advice of windfall tune --for GOAL --json"),

@@ -123,7 +123,7 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
         ("set rate=fast", "rate=fast"),
         ("set loss=5% queue=9", "queue cannot change while a link runs"),
         ("set loss=5% error-trace=no.trace", "cannot read"),
-        ("set loss=5% loss=6%", "loss stands twice"),
+        ("set loss=5% loss=6%", "loss is given twice"),
         ("set under-test", "nothing to set"),
         ("status other", "no run is called \"other\"; there are under-test"),
         ("down under-test other", "no run is called \"other\"; there are under-test"),

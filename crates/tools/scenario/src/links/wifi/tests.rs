@@ -212,7 +212,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     let rate = refused("rate = \"22Mbps\"");
     assert!(rate.contains("802.11g has no rate of 22Mbps"), "{rate}");
     let rate = refused("kind = \"wifi-b\"");
-    assert!(rate.contains("the key kind stands here a second time: remove one"), "{rate}");
+    assert!(rate.contains("the key kind is given twice: remove one"), "{rate}");
     let distance = refused("radio.distance = 1e308");
     assert!(distance.contains("out of range: use a distance from 0m to 1000000m"), "{distance}");
     let distance = refused("radio.distance = \"-3m\"");

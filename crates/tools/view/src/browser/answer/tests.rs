@@ -140,7 +140,7 @@ fn a_member_that_stands_twice_is_refused_wherever_it_stands() {
         (r#"{"fault":"far:80 reset 1s","fault":"far:81 reset 1s"}"#, "fault"),
     ] {
         let (status, text) = ask(&page, "POST", "set", body);
-        assert!(status == 400 && text.contains(said) && text.contains("stands twice"), "{text}");
+        assert!(status == 400 && text.contains(said) && text.contains("is given twice"), "{text}");
     }
     // An unknown member is refused too.
     let other = r#"{"change":{"loss":"1%"},"link":"a/b"}"#;
