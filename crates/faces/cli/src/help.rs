@@ -11,7 +11,7 @@ use crate::face::short_help;
 
 /// The commands by what people do with them, in the order of the help and of the man page.
 const GROUPS: &[(&str, &str)] = &[
-    ("Run programs over a link", "run up exec links link tcp udplite"),
+    ("Run programs over a link", "run up exec link links tcp udplite"),
     ("Watch and change a run", "ls set top status down"),
     ("Simulate, and run many times", "sim sweep tune"),
     ("Record and inspect", "trace dump"),
@@ -25,14 +25,16 @@ const GROUPS: &[(&str, &str)] = &[
 
 /// Options that the short help lists beside those of the tables of settings, of commands that have
 /// too many for a screen, and what it says of them in a line.
-const COMMON: [(&str, &str); 8] = [
+const COMMON: [(&str, &str); 10] = [
     ("far", "Run a command line at the far end"),
     ("help", ""),
     ("json", "Print the summary as JSON"),
     ("log", "Write every event to this file, as JSON lines"),
     ("net", "Let programs reach the host's network"),
     ("pcap", "Write the packets at every device here, as pcapng"),
+    ("run", "Run this command, in real time, for each value and seed"),
     ("scenario", "Begin with the link of this scenario"),
+    ("vary", "Key and its values: ber=1e-6..1e-3:log7, policy=bold,flex"),
     ("wait-port", "Start COMMAND when the far end listens on this port"),
 ];
 
@@ -95,10 +97,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windfall sweep --run ./client --far ./server --wait-port 8000 --vary loss=0,2%,5%",
         ],
     ),
-    (
-        "links",
-        &["windfall links", "windfall links wpt-3g", "windfall run --like wpt-3g -- ping far"],
-    ),
+    ("links", &["windfall links", "windfall links wpt-3g", "windfall links --json"]),
     (
         "link",
         &[

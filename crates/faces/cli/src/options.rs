@@ -25,7 +25,7 @@ const MOST_CONTENDERS: u16 = 4_997;
 #[derive(Debug, clap::Args)]
 pub(crate) struct LinkOptions {
     /// Start from a link that has a name, such as wpt-lte: `windfall links` lists them
-    #[arg(long, value_name = "NAME", help_heading = "Link", conflicts_with = "scenario",
+    #[arg(long, value_name = "NAME", help_heading = "Link",
           value_parser = |name: &str| named_link(name))]
     like: Option<&'static NamedLink>,
     #[command(flatten)]
@@ -88,6 +88,10 @@ impl LinkOptions {
     pub(crate) fn load(&self, file: Option<&Path>, others: &RunSettings) -> Result<Loaded> {
         let mut flags = self.flags(others);
         flags.changes.extend(self.changes_of_file()?);
+        if let (Some(link), Some(path)) = (self.like, file) {
+            let message = format!("--like {}: {} is a link already", link.name, path.display());
+            return Err(CliError::usage(format!("{message}: give one of the two")));
+        }
         if let Some(link) = self.like {
             let text = link.scenario();
             let mut scenario = Scenario::read(&link.name, &text).map_err(of_scenario)?;

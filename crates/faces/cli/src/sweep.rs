@@ -28,7 +28,9 @@ use program::{ProgramOptions, ProgramRuns};
 #[command(after_help = "Exit codes: 0 every run has ended, 1 some have failed or a \
                         --chart has no measure, 2 could not run.")]
 pub(crate) struct Args {
-    /// Scenario file, - for the standard input. With --run, options can describe the link instead
+    /// Scenario file, - for the standard input
+    ///
+    /// With --run, options can describe the link instead.
     #[arg(required_unless_present = "command")]
     scenario: Option<PathBuf>,
     /// Key of the scenario and its values, such as link.ber=1e-6..1e-3:log7 or policy=bold,flex.

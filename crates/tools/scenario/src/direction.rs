@@ -302,7 +302,6 @@ settings! {
         "fec" fec: Option<RepairConfig> {
             value: "CODE", example: "8/12", unset: "none", metadata: Some(AppliesTo::Sender),
             excludes: "policy",
-            short: "Code across packets: 8/12 or window:32:25%:40ms",
             detail: "Of packets and all of a block, or packets, share and delay of a window. \
                      [link-behaviour.md](link-behaviour.md#codes-across-packets) says how.",
         }

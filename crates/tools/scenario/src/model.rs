@@ -39,7 +39,7 @@ settings! {
         /// Length of the run in simulated time. In a file a bare number is in ms
         "duration" duration: Duration [DURATIONS] {
             value: "TIME", example: "2s", default: "10s", metadata: Some(RunKind::Simulated),
-            short: "Length of the run in simulated time. In a file a bare number is in ms",
+            short: "Length of the run, in simulated time",
         }
         /// Admit reservations that the link cannot keep in the worst case
         "overcommit" overcommit: bool { value: "SWITCH", example: "on", default: "off" }

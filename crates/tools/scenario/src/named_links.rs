@@ -13,7 +13,7 @@ static LINKS: LazyLock<Vec<NamedLink>> = LazyLock::new(read);
 /// A link that a name stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLink {
-    /// Its name.
+    /// The name of the link.
     pub name: String,
     /// The network or the place that it models.
     pub title: String,

@@ -60,6 +60,7 @@ const BESIDE: &[&str] = &[
 /// A value for each option that stands in no table of settings.
 const SAMPLES: &[(&str, &str)] = &[
     ("flow", "video: dst port 5004"),
+    ("like", "wpt-3g"),
     ("stations", "2"),
     ("change", "10s: rate 1Mbps"),
     ("changes", "changes.txt"),
@@ -97,6 +98,7 @@ fn sample(option: &str, folder: &Folder) -> Sample {
         "reorder" => &["--delay=10ms"],
         "overhead" | "cell" | "bucket" => &["--rate=1Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
+        "checksums" => &["--accept-damaged"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ if option == "stations" || example::<Radio>(option).is_some() => &["--link=wifi-g"],
         _ => &[],
@@ -177,7 +179,10 @@ fn what_up_generates_says_all_that_its_options_say() {
         let text = loaded.generated().expect("a text");
         (loaded.scenario, text)
     };
-    assert_carried(&describing::<Up>(&folder), &describe, Path::new(&file));
+    let mut options = describing::<Up>(&folder);
+    // A scenario is a link already.
+    options.retain(|(option, _)| !option.iter().any(|word| word.starts_with("--like")));
+    assert_carried(&options, &describe, Path::new(&file));
 }
 
 #[test]

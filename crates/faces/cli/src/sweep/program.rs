@@ -35,14 +35,14 @@ const TICK: Duration = Duration::from_millis(20);
 pub(crate) struct ProgramOptions {
     /// Run this shell command at the near end, in real time, for every value and every seed. JSON
     /// that it prints adds measures
-    #[arg(long = "run", value_name = "COMMAND", help_heading = "Real programs")]
+    #[arg(long = "run", value_name = "COMMAND", help_heading = "Sweep")]
     pub(super) command: Option<String>,
     /// Run a shell command at the far end. It starts before COMMAND, and gets SIGTERM after COMMAND
     /// has ended
-    #[arg(long, value_name = "COMMAND", requires = "command", help_heading = "Real programs")]
+    #[arg(long, value_name = "COMMAND", requires = "command", help_heading = "Sweep")]
     far: Vec<String>,
     /// Start COMMAND after something listens on this port at the far end
-    #[arg(long, value_name = "PORT", requires = "far", help_heading = "Real programs",
+    #[arg(long, value_name = "PORT", requires = "far", help_heading = "Sweep",
           value_parser = whole(NonZeroU16::MIN..=NonZeroU16::MAX))]
     wait_port: Vec<NonZeroU16>,
     /// Repeat a run, at most twice, if a larger share of its packets was late by 1 ms
@@ -50,7 +50,7 @@ pub(crate) struct ProgramOptions {
         long,
         value_name = "SHARE",
         requires = "command",
-        help_heading = "Real programs",
+        help_heading = "Sweep",
         default_value = "5%"
     )]
     max_late: Probability,
