@@ -6,6 +6,7 @@ mod foreign;
 mod kept;
 mod likeness;
 mod link;
+mod monitor;
 mod offload;
 mod router;
 
@@ -18,6 +19,7 @@ use windfall_base::{Seed, Tag};
 use windfall_files::traces::ErrorTrace;
 use windfall_files::traces::error_trace::{BitOrder, Fault, TraceHeader};
 
+use flow::{Ends, Flow};
 use likeness::by_likeness;
 use windfall_files::pcapng::Seen;
 use windfall_files::pcapng::read::CapturedPacket;
@@ -25,12 +27,54 @@ use windfall_files::pcapng::read::CapturedPacket;
 /// Fewer bytes of a payload than this do not tell which datagram it is.
 const LEAST: usize = 16;
 
+/// Fewer packets of a flow with right checksums and other headers may be damaged by chance.
+const LEAST_ANEW: usize = 4;
+
+/// Fewer packets in a row that did not arrive are no sign of a capture that was shorter.
+const LEAST_MISSING: usize = 16;
+
 /// Why two captures give no trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// Nothing was sent.
     #[error("the capture of the sender holds no sent packet: give that of the near end")]
     NothingSent,
+    /// Nothing was sent from the address that was named.
+    #[error(
+        "the capture of the sender holds no packet from {address}, but packets from {there}: name \
+         the sender by one of these in --sender (packets inside a tunnel have the addresses of \
+         its ends)"
+    )]
+    NotFromSender {
+        /// The address that was named.
+        address: IpAddr,
+        /// The addresses that there are.
+        there: String,
+    },
+    /// The capture of the sender holds packets, but none of IP.
+    #[error(
+        "in the {0} packets of the sender's capture no packet of IP is found: capture at a device \
+         that shows IP, such as that of the tunnel, or with tcpdump -i any"
+    )]
+    NoPacketOfIp(usize),
+    /// The frames of 802.11 are encrypted.
+    #[error(
+        "the frames of 802.11 in the capture of {0} are encrypted, so their packets of IP cannot \
+         be read: send over an open network"
+    )]
+    EncryptedFrames(&'static str),
+    /// Frames of 802.11 carry several packets each.
+    #[error(
+        "frames of 802.11 in the capture of {0} carry several packets each (A-MSDU), and a trace \
+         is of frames with one packet: turn A-MSDU off at the sender"
+    )]
+    AggregatedFrames(&'static str),
+    /// Frames of 802.11 carry parts of packets.
+    #[error(
+        "frames of 802.11 in the capture of {0} carry parts of packets, and a trace is of frames \
+         with one packet: turn fragmentation off at the sender (iw phy PHY set frag off)"
+    )]
+    FragmentedFrames(&'static str),
     /// A capture has no such interface.
     #[error("the capture of {end} has no interface {number}; there are: {there}")]
     NoInterface {
@@ -80,6 +124,20 @@ pub enum RecordError {
          capture on the same side of that router"
     )]
     OtherAddresses(IpAddr, IpAddr),
+    /// Packets of TCP arrived undamaged, and with other headers than they were sent with.
+    #[error(
+        "{count} packets from {src} to {dst} arrived with their data, right checksums and another \
+         header of TCP: a middlebox writes it anew, such as a firewall that changes sequence \
+         numbers; capture on the same side of it"
+    )]
+    WrittenAnew {
+        /// The number of such packets.
+        count: usize,
+        /// The source of their flow.
+        src: IpAddr,
+        /// The destination of their flow.
+        dst: IpAddr,
+    },
     /// The headers before the packets of IP are of an unknown type.
     #[error(
         "the packets of a capture have headers of the type {0}, behind which no packet of IP is \
@@ -122,6 +180,9 @@ pub struct Captured<'a> {
 /// A capture that tells no directions is read by addresses: that of the `sender`, or those that the
 /// capture of the peer tells.
 ///
+/// Of frames of 802.11, as a monitor interface captures them, the packets of IP are compared, and
+/// first transmissions only.
+///
 /// # Errors
 /// If nothing was sent, or nothing matches, or a capture holds the packets of several interfaces,
 /// or has not the one that was named, or directions are unknown.
@@ -134,11 +195,13 @@ pub fn record(
     let mut sent = pick(near, Seen::Sent)?;
     sent.retain(|packet| packet.seen != Seen::Dropped);
     let mut received = pick(far, Seen::Arrived)?;
+    let monitored_sent = monitor::unwrap_frames(&mut sent, "the sender")?;
+    let monitored_received = monitor::unwrap_frames(&mut received, "the receiver")?;
     direction::keep(&mut sent, &mut received, near, far, sender)?;
     offload::check_segments(&sent, &received)?;
     offload::complete_checksums(&mut sent, &mut received);
     let foreign = foreign::numbers(&sent, &received)?;
-    let copies = link::leave_out_copies(&mut sent);
+    let copies = link::leave_out_copies(&mut sent, &received);
     let may_pad = received.iter().any(link::may_pad);
     let lengths = link::without_padding(&mut sent, None);
     link::without_padding(&mut received, Some(&lengths));
@@ -169,6 +232,10 @@ pub fn record(
              they are left out"
         ));
     }
+    notes.extend(written_anew(&sent, &received, &arrivals)?);
+    notes.extend(missing_ends(&arrivals));
+    notes.extend(monitored_sent.notes("the sender"));
+    notes.extend(monitored_received.notes("the receiver"));
     notes.extend(unmatched(&bare_sent, &bare, &arrivals));
     let order = header.bit_order;
     let mut trace = ErrorTrace::new(header);
@@ -186,6 +253,68 @@ pub fn record(
         }
     }
     Ok(CaptureComparison { trace, notes })
+}
+
+/// Says how many packets differ from what was sent although both have right checksums.
+///
+/// # Errors
+/// If more than a quarter of a flow of TCP arrived with its data and another header. Damage is
+/// mostly in the data, also if something on the way gives damaged packets right checksums.
+fn written_anew(
+    sent: &[CapturedPacket],
+    received: &[CapturedPacket],
+    arrivals: &[Option<usize>],
+) -> Result<Option<String>, RecordError> {
+    let mut flows = BTreeMap::<Ends, (usize, usize)>::new();
+    let mut count = 0;
+    for (sent, arrived) in sent.iter().zip(arrivals) {
+        let arrived = arrived.and_then(|at| Flow::of_packet(&received[at]));
+        let Some((sent, arrived)) = Flow::of_packet(sent).zip(arrived) else { continue };
+        let (headers, all) = flows.entry(sent.ends).or_default();
+        *all += 1;
+        let differs = sent.carried.bytes != arrived.carried.bytes;
+        if differs && sent.is_whole() && arrived.is_whole() {
+            count += 1;
+            let data = sent.data_of_segment();
+            *headers += usize::from(data.is_some() && data == arrived.data_of_segment());
+        }
+    }
+    for (((addresses, _), _), (headers, all)) in &flows {
+        if *headers >= LEAST_ANEW && 4 * headers > *all {
+            let src = addresses.src();
+            let dst = addresses.dst();
+            return Err(RecordError::WrittenAnew { count: *headers, src, dst });
+        }
+    }
+    Ok((count > 0).then(|| {
+        format!(
+            "{count} of the damaged packets have right checksums: the checksums miss the damage, \
+             or something on the way writes them anew"
+        )
+    }))
+}
+
+/// Says how many packets did not arrive before the first or behind the last that did, if these are
+/// far more than any others in a row.
+fn missing_ends(arrivals: &[Option<usize>]) -> Vec<String> {
+    let gaps: Vec<usize> = arrivals.split(Option::is_some).map(<[_]>::len).collect();
+    let [first, between @ .., last] = &gaps[..] else { return Vec::new() };
+    let usual = between.iter().max().copied().unwrap_or_default();
+    let is_long = |gap: usize| gap >= LEAST_MISSING && gap > 2 * usual;
+    let mut notes = Vec::new();
+    if is_long(*first) {
+        notes.push(format!(
+            "none of the first {first} packets arrived: if the receiver's capture began late, they \
+             were not lost"
+        ));
+    }
+    if is_long(*last) {
+        notes.push(format!(
+            "none of the last {last} packets arrived: if the receiver's capture ended early, they \
+             were not lost"
+        ));
+    }
+    notes
 }
 
 /// Says how many received packets belong to none that was sent, copies of others apart.
@@ -229,6 +358,7 @@ pub fn record_known(
     mut header: TraceHeader,
 ) -> Result<ErrorTrace, RecordError> {
     let mut received = pick(received, Seen::Arrived)?;
+    monitor::unwrap_frames(&mut received, "the receiver")?;
     let may_pad = received.iter().any(link::may_pad);
     link::without_padding(&mut received, None);
     received.iter_mut().try_for_each(link::strip)?;

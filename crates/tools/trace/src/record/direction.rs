@@ -9,6 +9,9 @@ use windfall_files::pcapng::read::CapturedPacket;
 
 use super::{Captured, RecordError, link};
 
+/// The most addresses that an error names.
+const NAMED: usize = 3;
+
 /// Keeps the packets of the sender in captures that do not tell directions: by the address of the
 /// `sender`, or by those of the packets of the peer, if its capture tells them.
 ///
@@ -48,6 +51,9 @@ pub(super) fn keep(
         }
     };
     if !near_tells {
+        if let Some(address) = sender {
+            check_sender(address, sent)?;
+        }
         sent.retain(|packet| ends(packet).is_some_and(|(source, _)| ours.contains(&source)));
     }
     if !far_tells {
@@ -57,6 +63,26 @@ pub(super) fn keep(
         received.retain(|packet| !ends(packet).is_some_and(goes_back));
     }
     Ok(())
+}
+
+/// Checks that packets were sent from the address that was named.
+fn check_sender(address: IpAddr, sent: &[CapturedPacket]) -> Result<(), RecordError> {
+    let sources: BTreeSet<_> = sent.iter().filter_map(ends).map(|(source, _)| source).collect();
+    if sent.is_empty() || sources.contains(&address) {
+        return Ok(());
+    }
+    let mut there: Vec<_> = sources.iter().take(NAMED).map(IpAddr::to_string).collect();
+    if sources.len() > NAMED {
+        there.push("others".to_owned());
+    }
+    Err(match there.pop() {
+        None => RecordError::NoPacketOfIp(sent.len()),
+        Some(last) if there.is_empty() => RecordError::NotFromSender { address, there: last },
+        Some(last) => {
+            let there = format!("{} and {last}", there.join(", "));
+            RecordError::NotFromSender { address, there }
+        }
+    })
 }
 
 /// The addresses from which a capture that tells directions has packets that its end sent.

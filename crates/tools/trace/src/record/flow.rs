@@ -60,6 +60,17 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Returns the checksum of a whole packet of TCP or UDP, which has its place at `at`.
+    pub(super) fn right_checksum(&self, at: usize) -> u16 {
+        let mut bytes = self.carried.bytes.to_vec();
+        bytes[at..at + 2].fill(0);
+        let mut sum = self.pseudo_header();
+        sum.add(&bytes);
+        // In UDP zero says that there is none.
+        let is_udp = self.carried.protocol == Protocol::UDP;
+        if is_udp { sum.nonzero_checksum() } else { sum.checksum() }
+    }
+
     /// Returns the sum over the pseudo header.
     pub(super) fn pseudo_header(&self) -> Sum {
         let len = u32::try_from(self.carried.len).unwrap_or(u32::MAX);
@@ -76,6 +87,12 @@ impl<'a> Flow<'a> {
         let header = usize::from(bytes.get(12)? >> 4) * 4;
         let length = self.carried.len.checked_sub(header.max(20)).filter(|it| *it > 0)?;
         Some((u32::from_be_bytes(*bytes.get(4..8)?.first_chunk()?), length))
+    }
+
+    /// Returns the data of a segment of TCP that were captured.
+    pub(super) fn data_of_segment(&self) -> Option<&'a [u8]> {
+        let (_, length) = self.segment()?;
+        self.carried.bytes.get(self.carried.len - length..)
     }
 
     /// Returns the payload of a datagram of UDP of which all was captured.

@@ -14,11 +14,20 @@ use super::{RecordError, router};
 const LOOPBACK: u16 = 0;
 const ETHERNET: u16 = 1;
 const IP: [u16; 5] = [LINKTYPE_RAW, 12, 14, 228, 229];
+/// PPP: with or without framing as in HDLC, and with a byte for the direction before it.
+const PPP: [u16; 2] = [9, 50];
+const PPP_WITH_DIRECTION: u16 = 204;
+const CISCO_HDLC: u16 = 104;
+const LOOPBACK_BIG_ENDIAN: u16 = 108;
 const LINUX_COOKED: u16 = 113;
 const LINUX_COOKED_2: u16 = 276;
 
 /// The types of Ethernet of a tag of a virtual network, behind which the type follows.
 const TAGS: [[u8; 2]; 3] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]];
+
+/// The types of Ethernet of sessions of PPPoE and of MPLS.
+const PPPOE: [u8; 2] = [0x88, 0x64];
+const MPLS: [u8; 2] = [0x88, 0x47];
 
 /// The types of Ethernet that are common beside IP: ARP, its reverse, EAPOL, LLDP, PTP.
 const OTHER_PROTOCOLS: [[u8; 2]; 5] =
@@ -46,35 +55,78 @@ const COPIES_WITHIN: usize = 64;
 /// Leaves out copies of packets that a host has seen at several of its devices, as at a bridge and
 /// at a port of the bridge. Returns their number.
 ///
-/// Only captures of all devices that tell the device of each packet show copies (`tcpdump -i any`
-/// with headers of version 2).
-pub(super) fn leave_out_copies(packets: &mut Vec<CapturedPacket>) -> usize {
+/// Only captures of all devices show copies (`tcpdump -i any`). With headers of version 2 they tell
+/// the device of each packet. With version 1 nearly all packets come twice, and do not arrive so.
+pub(super) fn leave_out_copies(
+    sent: &mut Vec<CapturedPacket>,
+    received: &[CapturedPacket],
+) -> usize {
+    let copies = if sent.iter().all(|packet| packet.link_type == LINUX_COOKED) {
+        let sent_twice = copies(sent, no_device);
+        let arrived_twice = copies(received, no_device);
+        let is_at_bridge =
+            5 * sent_twice.len() >= 2 * sent.len() && 4 * arrived_twice.len() < sent_twice.len();
+        if is_at_bridge { sent_twice } else { BTreeSet::new() }
+    } else {
+        copies(sent, device)
+    };
+    let mut number = 0..;
+    sent.retain(|_| number.next().is_some_and(|number| !copies.contains(&number)));
+    copies.len()
+}
+
+/// Returns the numbers of packets that are copies of earlier ones: at another device if the capture
+/// tells it, otherwise one copy of each packet.
+fn copies(
+    packets: &[CapturedPacket],
+    device: impl Fn(&CapturedPacket) -> Option<Bytes>,
+) -> BTreeSet<usize> {
     let mut latest = VecDeque::<(Bytes, Bytes)>::new();
-    let before = packets.len();
-    packets.retain(|packet| {
-        let Some((device, own)) = packet_at_device(packet) else { return true };
+    let mut copies = BTreeSet::new();
+    for (number, packet) in packets.iter().enumerate() {
+        let Some((device, own)) = device(packet).zip(without_link(packet)) else { continue };
         while latest.len() >= COPIES_WITHIN {
             latest.pop_front();
+        }
+        if device.is_empty() {
+            match latest.iter().position(|(_, it)| *it == own) {
+                Some(at) => {
+                    latest.remove(at);
+                    copies.insert(number);
+                }
+                None => latest.push_back((device, own)),
+            }
+            continue;
         }
         // Each packet has one copy at each device.
         let mut alike = latest.iter().filter(|(_, it)| *it == own);
         let is_copy =
             alike.any(|(other, _)| *other != device) && alike.all(|(it, _)| *it != device);
         latest.push_back((device, own));
-        !is_copy
-    });
-    before - packets.len()
+        if is_copy {
+            copies.insert(number);
+        }
+    }
+    copies
 }
 
-/// Returns the device that saw a packet, and the packet of IP without what a router on the way
-/// between devices changes.
-fn packet_at_device(packet: &CapturedPacket) -> Option<(Bytes, Bytes)> {
-    if packet.link_type != LINUX_COOKED_2 || packet.data.len() < 20 {
-        return None;
-    }
+/// Returns the same device for all packets: the capture tells none.
+#[expect(clippy::unnecessary_wraps, reason = "of the form of `device`")]
+const fn no_device(_: &CapturedPacket) -> Option<Bytes> {
+    Some(Bytes::new())
+}
+
+/// Returns the device that saw a packet, if the capture tells it.
+fn device(packet: &CapturedPacket) -> Option<Bytes> {
+    let is_told = packet.link_type == LINUX_COOKED_2 && packet.data.len() >= 20;
+    is_told.then(|| packet.data.slice(4..8))
+}
+
+/// Returns the packet of IP without what a router on the way between devices changes.
+fn without_link(packet: &CapturedPacket) -> Option<Bytes> {
     let mut own = packet.clone();
     strip(&mut own).ok()?;
-    Some((packet.data.slice(4..8), router::without_changes(&own, false).data))
+    Some(router::without_changes(&own, false).data)
 }
 
 /// Removes the header before the packet of IP.
@@ -104,16 +156,52 @@ pub(super) fn header(packet: &CapturedPacket) -> Option<usize> {
     let data = &packet.data;
     Some(match packet.link_type {
         kind if IP.contains(&kind) => 0,
-        LOOPBACK => 4,
-        ETHERNET => {
-            let is_tag =
-                |at: usize| data.get(at..at + 2).is_some_and(|it| TAGS.iter().any(|tag| tag == it));
-            14 + if is_tag(12) { 4 } else { 0 } + if is_tag(12) && is_tag(16) { 4 } else { 0 }
-        }
-        LINUX_COOKED => 16,
-        LINUX_COOKED_2 => 20,
+        LOOPBACK | LOOPBACK_BIG_ENDIAN | CISCO_HDLC => 4,
+        kind if PPP.contains(&kind) => after_ppp(data, 0),
+        PPP_WITH_DIRECTION => after_ppp(data, 1),
+        ETHERNET => after_type(data, two(data, 12), 14),
+        LINUX_COOKED => after_type(data, two(data, 14), 16),
+        LINUX_COOKED_2 => after_type(data, two(data, 0), 20),
         _ => return None,
     })
+}
+
+/// Returns the two bytes at a place, if they were captured.
+fn two(data: &[u8], at: usize) -> Option<[u8; 2]> {
+    data.get(at..)?.first_chunk().copied()
+}
+
+/// Returns where a packet of IP begins in the contents, at `start`, of a frame with this type of
+/// Ethernet: behind up to two tags, labels of MPLS, or the header of a session of PPPoE.
+fn after_type(data: &[u8], mut kind: Option<[u8; 2]>, mut start: usize) -> usize {
+    for _ in 0..2 {
+        if kind.is_some_and(|kind| TAGS.contains(&kind)) {
+            kind = two(data, start + 2);
+            start += 4;
+        }
+    }
+    match kind {
+        Some(PPPOE) => start + 8,
+        Some(MPLS) => {
+            // The last label has the bottom-of-stack bit.
+            while data.get(start + 2).is_some_and(|it| it & 1 == 0) {
+                start += 4;
+            }
+            start + 4
+        }
+        _ => start,
+    }
+}
+
+/// Returns where a packet of IP begins behind a header of PPP, which may be damaged. Address and
+/// control, and the first byte of the protocol, may be left out.
+fn after_ppp(data: &[u8], start: usize) -> usize {
+    const ADDRESS_AND_CONTROL: u16 = 0xff03;
+    let is_address = two(data, start)
+        .is_some_and(|it| (u16::from_be_bytes(it) ^ ADDRESS_AND_CONTROL).count_ones() <= 3);
+    let protocol = if is_address { start + 2 } else { start };
+    let is_short = matches!(data.get(protocol), Some(0x21 | 0x57));
+    if is_short { protocol + 1 } else { protocol + 2 }
 }
 
 /// Tells whether a link may have put bytes behind this packet: padding, or a check.

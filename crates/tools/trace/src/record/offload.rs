@@ -1,13 +1,13 @@
 //! What network cards do after a capture has seen a packet: checksums and segments.
 //!
 //! Linux leaves the sum over the pseudo header in place of the checksum of TCP or UDP if the card
-//! computes it. It hands several segments to the card as one packet, and joins received ones.
+//! computes it; other systems leave zeros, or what was there before. Linux hands several segments
+//! to the card as one packet, and joins received ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_net::Protocol;
-use windfall_wire_net::checksum::checksum;
 
 use super::RecordError;
 use super::flow::{Ends, Flow};
@@ -15,31 +15,26 @@ use super::flow::{Ends, Flow};
 /// Fewer bytes do not show that a packet begins like another one.
 const LEAST: usize = 16;
 
-/// Puts the checksums into the sent packets that the card completes. If a capture has cut a packet,
-/// its checksum is unknown: then those of its flow are zeros at both ends.
+/// Puts the checksums into the sent packets that the card completes: partial ones, and any wrong
+/// ones of a flow that arrives with right ones. If a capture has cut a packet, its checksum is
+/// unknown: then those of its flow are zeros at both ends.
 ///
 /// Nothing completes the checksums of a flow between two namespaces or machines of one host: they
 /// arrive as they were sent.
 pub(super) fn complete_checksums(sent: &mut [CapturedPacket], received: &mut [CapturedPacket]) {
+    let arrivals = Arrivals::new(received);
     let mut unknown = BTreeSet::<Ends>::new();
-    let of_one_host: BTreeSet<Ends> = received
-        .iter()
-        .filter_map(Flow::of_packet)
-        .filter(|flow| partial_checksum(flow).is_some())
-        .map(|flow| flow.ends)
-        .collect();
     for packet in &mut *sent {
         let Some(flow) = Flow::of_packet(packet) else { continue };
-        if of_one_host.contains(&flow.ends) {
+        if arrivals.cleared.contains(&flow.ends) {
+            unknown.insert(flow.ends);
             continue;
         }
-        let Some(place) = partial_checksum(&flow) else { continue };
+        let Some(place) = checksum_place(&flow).filter(|_| arrivals.completes(&flow)) else {
+            continue;
+        };
         if flow.is_complete() {
-            // The sum over the pseudo header is in its place already.
-            let sum = match (checksum(flow.carried.bytes), flow.carried.protocol) {
-                (0, Protocol::UDP) => 0xffff,
-                (sum, _) => sum,
-            };
+            let sum = flow.right_checksum(place - flow.start);
             write(packet, place, sum.to_be_bytes());
         } else {
             unknown.insert(flow.ends);
@@ -53,6 +48,60 @@ pub(super) fn complete_checksums(sent: &mut [CapturedPacket], received: &mut [Ca
         if let Some(place) = checksum_place(&flow).filter(|_| unknown.contains(&flow.ends)) {
             write(packet, place, [0, 0]);
         }
+    }
+}
+
+/// Flows by the checksums of their packets that arrived: they tell whether a card completes them.
+#[derive(Default)]
+struct Arrivals {
+    /// Flows of which a packet arrived with a right checksum.
+    right: BTreeSet<Ends>,
+    /// Flows of which a packet arrived with a partial checksum.
+    partial: BTreeSet<Ends>,
+    /// Flows of which a packet was captured as a whole.
+    complete: BTreeSet<Ends>,
+    /// Flows of UDP of which most packets arrived without a checksum.
+    cleared: BTreeSet<Ends>,
+}
+
+impl Arrivals {
+    fn new(received: &[CapturedPacket]) -> Self {
+        let mut arrivals = Self::default();
+        let mut cleared = BTreeMap::<Ends, (usize, usize)>::new();
+        for flow in received.iter().filter_map(Flow::of_packet) {
+            if flow.is_complete() {
+                arrivals.complete.insert(flow.ends);
+            }
+            if flow.is_whole() {
+                arrivals.right.insert(flow.ends);
+            } else if partial_checksum(&flow).is_some() {
+                arrivals.partial.insert(flow.ends);
+            }
+            if flow.carried.protocol == Protocol::UDP {
+                let (zeros, all) = cleared.entry(flow.ends).or_default();
+                *zeros += usize::from(flow.carried.bytes.get(6..8) == Some(&[0, 0]));
+                *all += 1;
+            }
+        }
+        let cleared = cleared.into_iter().filter(|(_, (zeros, all))| 2 * zeros > *all);
+        arrivals.cleared = cleared.map(|(ends, _)| ends).collect();
+        arrivals
+    }
+
+    /// Tells whether the card completes the checksum of a sent packet.
+    fn completes(&self, flow: &Flow<'_>) -> bool {
+        let is_wrong = flow.is_complete() && !flow.is_whole();
+        if is_wrong && self.right.contains(&flow.ends) {
+            return true;
+        }
+        if self.partial.contains(&flow.ends) {
+            return false;
+        }
+        // TCP always has a checksum, which is hardly ever zero; none of UDP is a choice.
+        let is_tcp = flow.carried.protocol == Protocol::TCP;
+        let is_zero = is_tcp && flow.carried.bytes.get(16..18) == Some(&[0, 0]);
+        let is_unseen = is_tcp && is_wrong && !self.complete.contains(&flow.ends);
+        partial_checksum(flow).is_some() || (is_zero && !flow.is_complete()) || is_unseen
     }
 }
 
@@ -133,11 +182,12 @@ fn check_tcp(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError
     Ok(())
 }
 
-/// A datagram of UDP is part of another if that begins with it. Only lengths that were not sent are
-/// looked at: datagrams of several lengths may begin alike.
+/// A datagram of UDP is part of another if that begins with it. Only payloads that were not sent
+/// are looked at: datagrams of several lengths may begin alike.
 fn check_udp(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError> {
     let sent: Vec<(Ends, &[u8])> =
         sent.iter().filter_map(|it| Some((it.ends, it.datagram()?))).collect();
+    let payloads: BTreeSet<(Ends, &[u8])> = sent.iter().copied().collect();
     let lengths: BTreeSet<(Ends, usize)> =
         sent.iter().map(|(ends, payload)| (*ends, payload.len())).collect();
     let mut by_head = BTreeMap::<(Ends, &[u8]), Vec<&[u8]>>::new();
@@ -149,14 +199,15 @@ fn check_udp(sent: &[Flow<'_>], received: &[Flow<'_>]) -> Result<(), RecordError
     for flow in received {
         let Some(payload) = flow.datagram() else { continue };
         let Some(head) = payload.get(..LEAST) else { continue };
-        if lengths.contains(&(flow.ends, payload.len())) || !flow.is_whole() {
+        if payloads.contains(&(flow.ends, payload)) || !flow.is_whole() {
             continue;
         }
         for sent in by_head.get(&(flow.ends, head)).into_iter().flatten() {
             if sent.starts_with(payload) {
                 return Err(cut(sent.len()));
             }
-            if payload.starts_with(sent) {
+            // A damaged one may begin like a short one.
+            if payload.starts_with(sent) && !lengths.contains(&(flow.ends, payload.len())) {
                 return Err(joined(payload.len()));
             }
         }
