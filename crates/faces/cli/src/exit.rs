@@ -63,6 +63,11 @@ impl CliError {
         Self { status: Some(CANNOT_RUN), ..Self::new(message) }
     }
 
+    /// A run that did not do what its options demand: exit status 125 in every command.
+    pub(crate) fn of_run(message: impl Into<String>) -> Self {
+        Self { status: Some(WRAPPER_FAILED), ..Self::new(message) }
+    }
+
     /// Prefixes the message with the file or address that it is about.
     #[must_use]
     pub(crate) fn of(self, what: &impl core::fmt::Display) -> Self {

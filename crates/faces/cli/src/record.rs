@@ -78,7 +78,7 @@ impl RecordOptions {
             return Ok(());
         }
         let all = summary.never_acted.join("; ");
-        Err(CliError::new(format!("never acted, which --must-act does not allow: {all}")))
+        Err(CliError::of_run(format!("never acted, which --must-act does not allow: {all}")))
     }
 
     /// Opens the files, and asks the network for what they need.

@@ -242,6 +242,7 @@ impl TableChanges {
         let mut days = 0;
         let mut first = None::<Moment>;
         let mut start = None::<i128>;
+        let mut commas = Commas::default();
         for (line, cells) in layout.rows(text) {
             let cells = cells?;
             let cell = |at: usize| cells.get(at).map_or("", String::as_str);
@@ -249,6 +250,9 @@ impl TableChanges {
             let mut conditions = self.filters.iter().zip(filters);
             if conditions.any(|(filter, at)| cell(at) != filter.text) {
                 continue;
+            }
+            if layout.has_decimal_commas() {
+                time.iter().chain(&settings).for_each(|at| commas.note(line, cell(*at)));
             }
             let time = time.into_iter().next().map_or("", cell);
             let Some(moment) = self.time.moment(line, time, layout)? else {
@@ -294,19 +298,9 @@ impl TableChanges {
                 None => rows.push(Row { at, values }),
             }
         }
+        commas.check()?;
         rows.sort_by_key(|row| row.at);
-        let mut notes = Vec::new();
-        let count =
-            |n: usize| if n == 1 { "1 row has".to_owned() } else { format!("{n} rows have") };
-        if timeless > 0 {
-            let are = if timeless == 1 { "is" } else { "are" };
-            notes.push(format!("{} no time, and {are} left out", count(timeless)));
-        }
-        if displaced > 0 {
-            let how = count(displaced);
-            notes.push(format!("{how} a time before the one above: the rows are sorted by time"));
-        }
-        Ok((rows, notes))
+        Ok((rows, notes_on_rows(timeless, displaced)))
     }
 
     /// The places of the time, of the settings and of the filters among the columns.
@@ -315,6 +309,62 @@ impl TableChanges {
         let filters = self.filters.len();
         let of = |range: core::ops::Range<usize>| layout.places[range].to_vec();
         [of(0..1), of(1..1 + settings), of(1 + settings..1 + settings + filters)]
+    }
+}
+
+/// Says how many rows have no time, and how many are not in order.
+fn notes_on_rows(timeless: usize, displaced: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    let count = |n: usize| if n == 1 { "1 row has".to_owned() } else { format!("{n} rows have") };
+    if timeless > 0 {
+        let are = if timeless == 1 { "is" } else { "are" };
+        notes.push(format!("{} no time, and {are} left out", count(timeless)));
+    }
+    if displaced > 0 {
+        let how = count(displaced);
+        notes.push(format!("{how} a time before the one above: the rows are sorted by time"));
+    }
+    notes
+}
+
+/// The commas in the numbers of a table: `1,000` may be one or a thousand.
+#[derive(Debug, Default)]
+struct Commas {
+    /// A number shows that they are decimal.
+    are_decimal: bool,
+    /// The first number that can be read in both ways, and its line.
+    ambiguous: Option<(u64, String)>,
+}
+
+impl Commas {
+    fn note(&mut self, line: u64, cell: &str) {
+        let number = cell.trim_start_matches(['+', '-']);
+        let Some((whole, fraction)) = number.split_once(',') else { return };
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !are_digits(whole) || !are_digits(fraction) {
+            return;
+        }
+        let is_ambiguous =
+            (1..=3).contains(&whole.len()) && !whole.starts_with('0') && fraction.len() == 3;
+        if !is_ambiguous {
+            self.are_decimal = true;
+        } else if self.ambiguous.is_none() {
+            self.ambiguous = Some((line, cell.to_owned()));
+        }
+    }
+
+    fn check(self) -> Result<(), MeasurementError> {
+        match self.ambiguous {
+            Some((line, cell)) if !self.are_decimal => {
+                let decimal = cell.replace(',', ".");
+                let thousands = cell.replace(',', "");
+                Err(MeasurementError::Line(
+                    line,
+                    format!("{cell:?} may be {decimal} or {thousands}: write one of them"),
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -384,6 +434,13 @@ impl Column {
             && let Some(moment) = calendar::compact(cell)
         {
             return Ok(Some(moment));
+        }
+        if self.unit.is_empty() && self.factor == 1.0 && calendar::is_compact_day(cell) {
+            let name = &self.name;
+            return Err(wrong(format!(
+                "the time {cell:?} may be a date or a number of seconds: write the date as \
+                 2020-02-27, or name the unit of the number, as \"{name}:s\""
+            )));
         }
         let Some(number) = self.exact(line, cell, layout)? else { return Ok(None) };
         let unit = if self.unit.is_empty() { "s" } else { &self.unit };

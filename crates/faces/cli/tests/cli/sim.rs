@@ -46,6 +46,17 @@ fn good(output: &Output) -> String {
 }
 
 #[test]
+fn a_change_that_never_acts_fails_a_run_that_demands_it() {
+    let folder = Folder::new("sim-must-act");
+    let change = ["--change", "3s: rate 1Mbps"];
+    good(&folder.sim(SCENARIO, &change));
+    let refused = folder.sim(SCENARIO, &[&change[..], &["--must-act"]].concat());
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(text(&refused.stderr).contains("never acted"), "{}", text(&refused.stderr));
+    good(&folder.sim(SCENARIO, &["--change", "100ms: rate 1Mbps", "--must-act"]));
+}
+
+#[test]
 fn an_option_may_say_what_a_setting_of_the_file_needs() {
     let folder = Folder::new("sim-needs");
     let lacking = SCENARIO.replace("rate = \"2Mbps\"", "overhead = 18");

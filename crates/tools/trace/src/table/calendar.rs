@@ -107,6 +107,14 @@ pub(super) fn compact(text: &str) -> Option<Moment> {
     together(Some(Ok(day)), time, Kind::Date).ok()
 }
 
+/// Tells whether a number is the digits of a day, as 20200227 is.
+pub(super) fn is_compact_day(text: &str) -> bool {
+    let text = text.trim();
+    let are_digits = text.len() == DAY_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+    let day = if are_digits { date(text) } else { None };
+    day.and_then(Result::ok).is_some_and(|day| YEARS.contains(&day.numbers[0]))
+}
+
 /// Reads a time of the calendar; `None` if the text is of another form.
 pub(super) fn moment(text: &str) -> Option<Read<Moment>> {
     if let Some(moment) = compact(text) {

@@ -178,6 +178,11 @@ impl Layout {
         })
     }
 
+    /// Tells whether a comma in a number is its decimal point.
+    pub(crate) fn has_decimal_commas(&self) -> bool {
+        self.separator != Separator::Byte(b',')
+    }
+
     /// Reads a number, with a comma for the point where commas do not separate cells.
     pub(crate) fn number(&self, cell: &str) -> Option<f64> {
         let number = self.with_point(cell).parse::<f64>();
@@ -187,7 +192,7 @@ impl Layout {
     /// Returns a cell with a point for the comma of its number.
     pub(crate) fn with_point<'a>(&self, cell: &'a str) -> Cow<'a, str> {
         let has_comma = cell.matches(',').count() == 1 && !cell.contains('.');
-        if has_comma && self.separator != Separator::Byte(b',') {
+        if has_comma && self.has_decimal_commas() {
             cell.replace(',', ".").into()
         } else {
             cell.into()

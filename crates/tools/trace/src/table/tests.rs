@@ -351,3 +351,41 @@ fn what_would_be_read_wrongly_is_refused() {
         assert_eq!(changes.text, "0s: rate 1kbps\n86400s: rate 2kbps\n", "{table}");
     }
 }
+
+#[test]
+fn a_comma_that_may_separate_thousands_is_refused() {
+    let read = |table: &str| {
+        let time = "t".parse().expect("a column");
+        let assignment = "rate=r:kbps".parse().expect("an assignment");
+        TableChanges { time, assignments: vec![assignment], filters: Vec::new() }
+            .read(table.as_bytes())
+            .map(|changes| changes.text)
+            .map_err(|error| error.to_string())
+    };
+    let refused = Err("line 3: \"1,000\" may be 1.000 or 1000: write one of them".to_owned());
+    assert_eq!(read("t;r\n1;5\n2;1,000\n"), refused);
+    assert_eq!(read("t\tr\n1\t5\n2\t1,000\n"), refused);
+    // Another number shows that commas are decimal.
+    for other in ["1,5", "0,500", "1234,567"] {
+        let changes = read(&format!("t;r\n1;{other}\n2;1,000\n")).expect("changes");
+        assert!(changes.ends_with("1s: rate 1kbps\n"), "{other}: {changes}");
+    }
+    let times = read("t;r\n0,000;5\n1,000;6\n").expect("changes");
+    assert_eq!(times, "0s: rate 5kbps\n1s: rate 6kbps\n");
+    assert!(read("t;r\n10,250;5\n11,250;6\n").is_err());
+}
+
+#[test]
+fn a_number_that_may_be_a_date_is_refused_until_its_unit_is_named() {
+    let read = |time: &str, first: &str| {
+        let time = time.parse().expect("a column");
+        let assignment = "rate=r:kbps".parse().expect("an assignment");
+        TableChanges { time, assignments: vec![assignment], filters: Vec::new() }
+            .read(format!("t,r\n{first},1\n20200228,2\n").as_bytes())
+            .map(|changes| changes.text)
+            .map_err(|error| error.to_string())
+    };
+    let error = read("t", "20200227").expect_err("it may be a date");
+    assert!(error.contains("\"20200227\" may be a date") && error.contains("\"t:s\""), "{error}");
+    assert_eq!(read("t:s", "20200227"), Ok("0s: rate 1kbps\n1s: rate 2kbps\n".to_owned()));
+}
