@@ -56,7 +56,8 @@ pub enum VideoError {
     /// Pictures of H.264 or H.265 came without what is needed to decode any of them.
     #[error(
         "no parameter sets came to port {0}, without which no picture can be decoded: let the \
-         sender put them into the stream (ffmpeg: -bsf:v dump_extra)"
+         sender put them into the stream (ffmpeg: -bsf:v dump_extra; with -c copy of MP4 or MKV: \
+         -bsf:v h264_mp4toannexb or hevc_mp4toannexb)"
     )]
     NoParameters(u16),
     /// Packets of a stream came, and none of them holds the beginning of a picture.

@@ -84,6 +84,14 @@ impl H264Protector {
             // More than the form of a part can tell: they go by themselves.
             self.push_bytes(0, &vec![0; zeros - most], zeros - most, parts);
         }
+        if is_empty(unit) {
+            self.push_bytes(zeros.min(most) as u8, &[], 0, parts);
+            if !unit.is_empty() {
+                // Zeros at the end of the stream.
+                self.push_bytes(0, unit, unit.len(), parts);
+            }
+            return;
+        }
         let is_h265 = self.kind == ProtectedKind::H265;
         let is_slice = if is_h265 {
             H265_SLICES.contains(&h265_kind(unit[0]))
@@ -111,7 +119,9 @@ impl H264Protector {
     /// Adds the parts of a unit, of which `exact` bytes at the front must be exact.
     fn push_bytes(&mut self, form: u8, bytes: &[u8], exact: usize, parts: &mut Vec<ProtectedPart>) {
         let room = self.longest - PROTECTED_HEADER_LEN;
-        for (at, piece) in bytes.chunks(room).enumerate() {
+        // A unit without bytes has one part too.
+        let pieces = bytes.chunks(room).chain(bytes.is_empty().then_some(bytes));
+        for (at, piece) in pieces.enumerate() {
             let offset = at * room;
             let new = PartHeader::new(self.kind, Section::Body, self.parts);
             let place = u64::from(self.units) << 32 | offset as u64;
@@ -165,10 +175,11 @@ pub(super) fn restore<'a>(parts: impl Iterator<Item = &'a ArrivedPart>) -> Vec<u
             }
         }
         let is_bare = header.form & BARE != 0;
-        if unit.is_empty() || !is_bare && unit.len() < header.length as usize {
+        let length = header.length as usize;
+        if unit.is_empty() && length > 0 || !is_bare && unit.len() < length {
             continue;
         }
-        if !is_bare && unit.iter().all(|byte| *byte == 0) {
+        if !is_bare && !unit.is_empty() && is_empty(&unit) {
             // Zeros before a start code, more than it can tell itself.
             stream.extend(unit);
             continue;
@@ -189,8 +200,13 @@ fn offset_in_unit(part: &ArrivedPart) -> usize {
     (part.header.place & u64::from(u32::MAX)) as usize
 }
 
-/// Returns the units of a stream, each with the number of zeros before its start code of three
-/// bytes. Zeros at the end belong to the last unit.
+/// Tells whether a unit has no bytes but zeros, which belong to the next start code.
+fn is_empty(unit: &[u8]) -> bool {
+    unit.iter().all(|byte| *byte == 0)
+}
+
+/// Returns the units of a stream, empty ones too, each with the number of zeros before its start
+/// code of three bytes. Zeros at the end belong to the last unit.
 fn units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut codes = Vec::new();
     let mut at = 0;
@@ -206,13 +222,13 @@ fn units(stream: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let ends: Vec<_> = ends.chain([(stream.len(), false)]).collect();
     let first = codes.first().copied().unwrap_or(0);
     let mut zeros = stream[..first].iter().rev().take_while(|byte| **byte == 0).count();
-    codes.into_iter().zip(ends).filter_map(move |(code, (end, is_followed))| {
+    codes.into_iter().zip(ends).map(move |(code, (end, is_followed))| {
         let unit = &stream[code + 3..end];
         // A unit ends with a bit 1.
         let length = unit.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let before = core::mem::replace(&mut zeros, unit.len() - length);
         let unit = if is_followed { &unit[..length] } else { unit };
-        (length > 0).then_some((before, unit))
+        (before, unit)
     })
 }
 

@@ -318,6 +318,31 @@ fn zeros_before_the_first_start_code_are_part_of_a_stream() {
 }
 
 #[test]
+fn empty_units_of_a_stream_come_back_too() {
+    let stream = h265_stream();
+    let code = &[0, 0, 1][..];
+    let long = &[0, 0, 0, 1][..];
+    for empty in [
+        code.to_vec(),
+        long.to_vec(),
+        [code, code].concat(),
+        [long, code, long].concat(),
+        [code, &[0; 5]].concat(),
+        [code, &[0; 900], code].concat(),
+    ] {
+        for whole in [
+            [&empty[..], &stream].concat(),
+            [&stream[..], &empty].concat(),
+            [&stream[..], &empty, &stream].concat(),
+            [&stream[..], &empty, &[0; 700]].concat(),
+        ] {
+            let parts = protect(&whole, 300).expect("a stream");
+            assert_eq!(restored(&parts).bytes, whole, "{empty:?}");
+        }
+    }
+}
+
+#[test]
 fn the_headers_of_all_arrays_of_a_file_are_exact() {
     let same = array("<f8", 8, 300);
     let other = array("<u2", 2, 301);

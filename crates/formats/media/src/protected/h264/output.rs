@@ -3,7 +3,7 @@
 
 use super::parameters::ParameterSets;
 use super::slice::SliceFront;
-use super::{SLICES, TYPE, units, without_prevention};
+use super::{SLICES, TYPE, is_empty, units, without_prevention};
 
 /// Returns for each coded picture of a stream, in the order of decoding, its place in the order of
 /// output, counted from 0 (H.264, section 8.2.1). Pictures whose slices do not tell it, or cannot
@@ -27,7 +27,7 @@ pub fn h264_output_places<'a>(pictures: impl IntoIterator<Item = &'a [u8]>) -> V
 
 /// Reads the front of the first slice of a picture, and learns the parameter sets before it.
 fn front(picture: &[u8], sets: &mut ParameterSets) -> Option<SliceFront> {
-    for (_, unit) in units(picture) {
+    for (_, unit) in units(picture).filter(|(_, unit)| !is_empty(unit)) {
         if SLICES.contains(&(unit[0] & TYPE)) {
             return SliceFront::parse(&without_prevention(unit), sets);
         }
