@@ -36,12 +36,13 @@ pub(crate) struct Viewing {
 }
 
 impl Viewing {
-    pub(crate) fn of(decoder: &mut impl ImageDecoder) -> Self {
+    /// Returns what the `file` of a decoder tells. Of several EXIF headers the first counts, as for
+    /// viewers; the decoder has the last one.
+    pub(crate) fn of(decoder: &mut impl ImageDecoder, file: &[u8]) -> Self {
         // The colours become red, green and blue: a profile of other colours holds no longer.
         let profile = decoder.icc_profile().ok().flatten();
         let profile = profile.filter(|it| it.get(PROFILE_SPACE) == Some(RGB_SPACE));
-        let exif = decoder.exif_metadata().ok().flatten();
-        let orientation = exif.and_then(|exif| orientation(&exif));
+        let orientation = first_exif(file).and_then(orientation);
         Self { orientation: orientation.unwrap_or(Orientation::NoTransforms), profile }
     }
 }
@@ -49,6 +50,32 @@ impl Viewing {
 impl Default for Viewing {
     fn default() -> Self {
         Self { orientation: Orientation::NoTransforms, profile: None }
+    }
+}
+
+/// Returns the first EXIF header of a JPEG file, without the words before it.
+fn first_exif(file: &[u8]) -> Option<&[u8]> {
+    let mut at = 2;
+    loop {
+        while file.get(at..)?.starts_with(&[0xff, 0xff]) {
+            at += 1;
+        }
+        let [0xff, marker] = *file.get(at..)?.first_chunk()? else { return None };
+        at += 2;
+        if marker == SOI || ALONE.contains(&marker) {
+            continue;
+        }
+        if marker == SOS || marker == EOI {
+            return None;
+        }
+        let length = usize::from(u16::from_be_bytes(*file.get(at..)?.first_chunk()?)).max(2);
+        let body = file.get(at + 2..at + length)?;
+        if marker == APP1
+            && let Some(exif) = body.strip_prefix(b"Exif\0\0")
+        {
+            return Some(exif);
+        }
+        at += length;
     }
 }
 

@@ -115,7 +115,7 @@ impl Picture {
         if is_jpeg && is_whole && jpeg_file::lacks_blocks(bytes) {
             return Err(PictureError::Cut(bytes.len()));
         }
-        let viewing = Viewing::of(&mut decoder);
+        let viewing = Viewing::of(&mut decoder, bytes);
         let image = DynamicImage::from_decoder(decoder)?.into_rgb8();
         budget.take(kept)?;
         Ok(Self { width, height, rgb: image.into_raw(), viewing })
@@ -147,7 +147,8 @@ impl Picture {
     /// Returns what the header of a JPEG tells a viewer.
     pub(crate) fn viewing_of(bytes: &[u8]) -> Viewing {
         let reader = ImageReader::with_format(Cursor::new(bytes), ImageFormat::Jpeg);
-        reader.into_decoder().map_or_else(|_| Viewing::default(), |mut it| Viewing::of(&mut it))
+        let decoder = reader.into_decoder();
+        decoder.map_or_else(|_| Viewing::default(), |mut it| Viewing::of(&mut it, bytes))
     }
 
     /// Returns the picture to be viewed in another way.

@@ -24,6 +24,7 @@
 #[cfg(feature = "tokio")]
 pub mod asynchronous;
 mod carrier;
+mod checksum_errors;
 mod clock;
 mod driver;
 mod eager;
@@ -42,6 +43,7 @@ mod waiting;
 
 pub use bytes::Bytes;
 pub use carrier::{Carrier, UnknownCarrier};
+pub use checksum_errors::ChecksumErrors;
 pub use error::{SapError, UnfinishedReason};
 pub use memory::{give_freed_memory_back, limit_memory, memory};
 #[cfg(feature = "tokio")]

@@ -42,7 +42,7 @@ impl Intake {
     pub(crate) fn take(&mut self, time: &VideoTime, now: Instant, from: SocketAddr, bytes: &[u8]) {
         let packet = match RtpPacket::parse(bytes) {
             _ if bytes.get(1).is_some_and(|kind| RTCP.contains(&(kind & 0x7f))) => {
-                self.discards.strangers += 1;
+                self.discards.rtcp += 1;
                 return;
             }
             Ok(packet) => packet,
@@ -56,12 +56,17 @@ impl Intake {
             }
         };
         let header = packet.header;
-        let known = self.sessions.get(&header.ssrc).map(|it| it.payload_type);
-        if known.or(self.payload_type).is_some_and(|wanted| wanted != header.payload_type) {
+        let kind = header.payload_type;
+        let may_change = self.payload_type.is_none();
+        let is_wanted = match self.sessions.get_mut(&header.ssrc) {
+            Some(session) => session.hears_type(kind, may_change && session.is_from(from)),
+            None => self.payload_type.is_none_or(|wanted| wanted == kind),
+        };
+        if !is_wanted {
             self.discards.other_types += 1;
             return;
         }
-        if known.is_none() {
+        if !self.sessions.contains_key(&header.ssrc) {
             self.make_room();
         }
         let is_third = self.sessions.get_mut(&header.ssrc).is_some_and(|it| !it.hears(now, from));

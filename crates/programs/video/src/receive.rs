@@ -6,6 +6,7 @@ use serde::Serialize;
 use windfall_base::Duration;
 use windfall_media::{ClipQuality, VideoFormat, YuvPicture};
 use windfall_rtp::{CodedPicture, RtcpPacket, VIDEO_CLOCK, VideoCodec};
+use windfall_socket::ChecksumErrors;
 
 use crate::clock::VideoTime;
 use crate::contents;
@@ -99,6 +100,7 @@ pub fn receive_video(
 ) -> Result<ReceivedVideo, VideoError> {
     let time = VideoTime::start();
     let at = SocketAddr::new(config.on, config.port);
+    let checksums = ChecksumErrors::now();
     let socket = VideoSocket::bind(config.protocol, at)?;
     let at = SocketAddr::new(config.on, config.port + 1);
     let control = UdpSocket::bind(at).map_err(|error| VideoError::Bind(at, error))?;
@@ -134,7 +136,11 @@ pub fn receive_video(
         let Some((session, discarded)) = intake.finish(busiest) else {
             return Err(VideoError::Silence(config.port));
         };
-        let discarded = VideoDiscards { socket_full: socket.dropped(), ..discarded };
+        // The system counts both kinds of a socket as one.
+        let dropped = socket.dropped();
+        let bad_checksum = dropped.min(checksums.since());
+        let socket_full = dropped - bad_checksum;
+        let discarded = VideoDiscards { bad_checksum, socket_full, ..discarded };
         let video = ReceivedVideo::of(busiest, session, discarded);
         return match video.check(config.codec, config.port) {
             Err(VideoError::NoPicture { port, .. }) if is_stopped => Err(VideoError::Stopped(port)),

@@ -16,6 +16,9 @@ use crate::discards::VideoDiscards;
 const CAPACITY: usize = 4_096;
 /// Packets that are held for a source that may begin anew at most.
 const HELD: usize = 16;
+/// The packets of another payload type in a row with which a source has changed its type. Fewer may
+/// be repairs or redundant copies (RFC 5109, RFC 4588), which alternate with those of the stream.
+const OTHER_TYPE: u32 = 16;
 /// The silence after which a source may go on from another address, as a sender that has moved.
 /// Before it, what comes from there is a third party's or a loop's (RFC 3550, section 8.2).
 const MOVED: Duration = Duration::from_secs(2);
@@ -53,7 +56,9 @@ pub(crate) struct Session {
     /// The address that it sends from, and the time of its last packet, of whatever number.
     from: SocketAddr,
     heard: Instant,
-    pub(crate) payload_type: u8,
+    payload_type: u8,
+    /// Another payload type, and the number of its packets since the last one of the stream.
+    other_type: (u8, u32),
     pub(crate) statistics: ReceptionStatistics,
     /// Its packets of RTP, whatever happened to them.
     pub(crate) taken: u64,
@@ -101,6 +106,7 @@ impl Session {
             from,
             heard: now,
             payload_type: packet.header.payload_type,
+            other_type: (0, 0),
             statistics: ReceptionStatistics::trusted(packet.header.sequence),
             taken: 0,
             buffer: buffer(delay),
@@ -138,6 +144,33 @@ impl Session {
     /// The address that its packets come from, without the port.
     pub(crate) const fn address(&self) -> IpAddr {
         self.from.ip()
+    }
+
+    /// Tells whether the source sends from there.
+    pub(crate) fn is_from(&self, from: SocketAddr) -> bool {
+        self.from == from
+    }
+
+    /// Tells whether a packet of this payload type is of the stream. A source that `may_change` its
+    /// type has done so if only packets of another one come.
+    pub(crate) const fn hears_type(&mut self, kind: u8, may_change: bool) -> bool {
+        if kind == self.payload_type {
+            self.other_type.1 = 0;
+            return true;
+        }
+        if !may_change {
+            return false;
+        }
+        if self.other_type.0 != kind {
+            self.other_type = (kind, 0);
+        }
+        self.other_type.1 += 1;
+        if self.other_type.1 < OTHER_TYPE {
+            return false;
+        }
+        self.payload_type = kind;
+        self.other_type = (kind, 0);
+        true
     }
 
     /// Tells whether a packet that comes from there now is the source's own.

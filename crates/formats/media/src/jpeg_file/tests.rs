@@ -106,6 +106,15 @@ fn an_orientation_is_read_whatever_the_type_of_its_number_is() {
 }
 
 #[test]
+fn the_first_of_several_exif_headers_counts() {
+    let file = landscape().to_jpeg(80).expect("a picture");
+    let second = with_orientation(&file, false, 3, 3, 1);
+    let both = with_orientation(&second, true, 3, 6, 1);
+    let picture = Picture::read(&both).expect("a picture");
+    assert_eq!(picture.viewing().orientation, Orientation::Rotate90);
+}
+
+#[test]
 fn a_file_that_ends_too_early_is_called_cut_off_wherever_that_is() {
     let file = landscape().to_jpeg(80).expect("a picture");
     for end in (2..file.len() - 1).step_by(97).chain([file.len() - 2, file.len() - 1]) {

@@ -102,10 +102,38 @@ fn what_no_stream_is_made_of_is_named_by_its_reason() {
         other_types: 1,
         cut_headers: 3,
         bad_padding: 3,
-        strangers: 4,
+        rtcp: 1,
+        strangers: 3,
         ..VideoDiscards::default()
     };
     assert_eq!(found, wanted);
+}
+
+#[test]
+fn a_source_that_changes_its_payload_type_is_heard_on_and_repairs_are_not() {
+    let of_type = |kind: u8, sequence: u16| {
+        let mut packet = of_seven(sequence);
+        packet[1] = kind;
+        packet
+    };
+    let run = |payload_type, kinds: &[u8]| {
+        let time = VideoTime::start();
+        let mut intake = Intake::new(VideoCodec::H264, payload_type, Duration::from_millis(100));
+        for (number, kind) in kinds.iter().enumerate() {
+            let now = Instant::START + Duration::from_millis(number as u64 * 10);
+            intake.take(&time, now, from(1), &of_type(*kind, number as u16));
+            // Another address changes nothing.
+            intake.take(&time, now, from(2), &of_type(98, number as u16));
+        }
+        let (session, discards) = intake.finish(7).expect("it is heard");
+        (session.statistics.total_distinct(), discards.other_types - kinds.len() as u64)
+    };
+    let changed = [[96; 50], [97; 50]].concat();
+    assert_eq!(run(None, &changed), (85, 15));
+    assert_eq!(run(Some(96), &changed), (50, 50));
+    // Fifteen repairs after each packet.
+    let repaired: Vec<u8> = (0..160).map(|at| if at % 16 == 0 { 96 } else { 97 }).collect();
+    assert_eq!(run(None, &repaired), (10, 150));
 }
 
 /// A packet of the source 7.
