@@ -100,7 +100,7 @@ fn a_link_is_shown_with_its_source_and_a_misspelt_name_with_the_right_one() {
         ["run", "--like", "wpt-3g", "--loss", "2%", "--downlink-rate", "2Mbps", "--generate"];
     let output = folder.windfall(&options).output().expect("the program");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    for part in ["delay = \"150ms\"", "loss = 0.02", "rate = \"768kbps\"", "rate = \"2Mbps\""] {
+    for part in ["delay = \"150ms\"", "loss = \"0.02\"", "rate = \"768kbps\"", "rate = \"2Mbps\""] {
         assert!(text.contains(part), "{text}");
     }
 }

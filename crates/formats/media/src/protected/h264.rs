@@ -153,8 +153,11 @@ pub(super) fn protect(
     data: &[u8],
     longest: usize,
 ) -> Result<Vec<ProtectedPart>, ProtectError> {
-    let parts = H264Protector { kind, ..H264Protector::new(longest)? }.push(data);
-    if parts.is_empty() { Err(ProtectError::Empty) } else { Ok(parts) }
+    let mut protector = H264Protector { kind, ..H264Protector::new(longest)? };
+    if units(data).all(|(_, unit)| is_empty(unit)) {
+        return Err(ProtectError::Empty);
+    }
+    Ok(protector.push(data))
 }
 
 /// Writes the units that arrived, in order. A slice ends before its first missing part; another

@@ -26,7 +26,7 @@ pub(super) fn complete_checksums(sent: &mut [CapturedPacket], received: &mut [Ca
     let mut unknown = BTreeSet::<Ends>::new();
     for packet in &mut *sent {
         let Some(flow) = Flow::of_packet(packet) else { continue };
-        if arrivals.cleared.contains(&flow.ends) {
+        if arrivals.cleared.contains(&flow.ends) && !has_no_checksum(&flow) {
             unknown.insert(flow.ends);
             continue;
         }
@@ -79,7 +79,7 @@ impl Arrivals {
             }
             if flow.carried.protocol == Protocol::UDP {
                 let (zeros, all) = cleared.entry(flow.ends).or_default();
-                *zeros += usize::from(flow.carried.bytes.get(6..8) == Some(&[0, 0]));
+                *zeros += usize::from(has_no_checksum(&flow));
                 *all += 1;
             }
         }
@@ -103,6 +103,11 @@ impl Arrivals {
         let is_unseen = is_tcp && is_wrong && !self.complete.contains(&flow.ends);
         partial_checksum(flow).is_some() || (is_zero && !flow.is_complete()) || is_unseen
     }
+}
+
+/// Tells whether a datagram of UDP has no checksum (RFC 768).
+fn has_no_checksum(flow: &Flow<'_>) -> bool {
+    flow.carried.bytes.get(6..8) == Some(&[0, 0])
 }
 
 /// Returns the place of the checksum of TCP or UDP in the captured bytes.
