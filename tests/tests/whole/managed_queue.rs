@@ -46,6 +46,7 @@ fn measure_all(queue: &str, tcp: &str) -> Vec<Measured> {
     (1..=10).map(|seed| measure(queue, tcp, seed)).collect()
 }
 
+//= S2.46
 #[test]
 fn control_keeps_the_delay_near_its_target_and_the_link_busy() {
     let tail = measure_all("droptail,500", "cubic");
@@ -59,6 +60,7 @@ fn control_keeps_the_delay_near_its_target_and_the_link_busy() {
     }
 }
 
+//= S2.46
 #[test]
 fn marks_take_the_place_of_drops_unless_they_are_turned_off() {
     for queue in ["codel,500", "pie,500", "fq-codel,500"] {

@@ -97,6 +97,7 @@ fn a_notification_brings_the_segment_within_a_round_trip_in_every_mode() {
 
 #[test]
 fn what_the_link_lost_without_a_trace_is_notified_as_damage_is() {
+    //= S2.46
     //= S4.27
     let run =
         |mode, link_losses, lost: &'static [u64]| {
