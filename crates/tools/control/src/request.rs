@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use windfall_base::nearest;
 use windfall_output::strict_json;
-use windfall_scenario::{Change, Direction, Setting, Settings as _, Side};
+use windfall_scenario::wifi::Radio;
+use windfall_scenario::{Change, Direction, Link, RunSettings, Setting, Settings, Side};
 
 use crate::fault_injection::PortFaults;
 use crate::protocol::RunRequest;
@@ -154,7 +155,19 @@ fn unknown(name: &str) -> String {
         || format!("use one of {}", names.join(", ")),
         |it| format!("did you mean {it}?"),
     );
-    format!("{name} cannot change while a link runs: {fix}")
+    if is_setting(name) {
+        return format!("{name} cannot change while a link runs: {fix}");
+    }
+    format!("there is no setting {name}: {fix}")
+}
+
+/// Tells whether a scenario has such a setting, which a running link may not change.
+fn is_setting(name: &str) -> bool {
+    fn has<T: Settings>(name: &str) -> bool {
+        T::TABLE.iter().any(|it| it.name == name || it.option() == name)
+    }
+    let tables = [has::<Direction>, has::<Link>, has::<Radio>, has::<RunSettings>, has::<Change>];
+    tables.into_iter().any(|has| has(name))
 }
 
 /// Makes the request of the words `rate=1Mbps uplink loss=5%`: those behind `uplink` and
@@ -188,6 +201,11 @@ pub fn of_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<RunReque
         let Some((name, value)) = word.split_once('=') else {
             return Err(format!("{word} is no setting: write NAME=VALUE, such as rate=1Mbps"));
         };
+        if let Some((value, next)) = value.split_once(',')
+            && next.split_once('=').is_some_and(|(name, _)| is_setting(name.trim()))
+        {
+            return Err(format!("separate settings by spaces: {name}={value} {}", next.trim()));
+        }
         let table = match side.filter(|_| !["over", "link"].contains(&name)) {
             None => &mut change,
             Some(side) => {

@@ -109,8 +109,10 @@ impl Connection {
         }
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.state == State::Open
+    /// Tells whether a SYN of the client begins another connection than this one, whose SYN may
+    /// come again.
+    pub(crate) fn is_replaced_by(&self, syn: &Segment) -> bool {
+        self.state != State::Open && self.client_from != Some(syn.end())
     }
 
     /// Judges a packet.
@@ -144,6 +146,11 @@ impl Connection {
         }
         if self.is_due(faults, now) {
             self.act(now, faults, &mut verdict);
+            return verdict;
+        }
+        let at_data = |fault: &ConnectionFault| *fault == ConnectionFault::Reset(None);
+        if !segment.data.is_empty() && faults.all().any(at_data) {
+            self.reset_before(now, segment, from_client, faults, &mut verdict);
             return verdict;
         }
         let of_direction = if from_client { &faults.upstream } else { &faults.faults };
@@ -189,7 +196,7 @@ impl Connection {
     fn deadline(&self, faults: &PortFaults) -> Option<Instant> {
         let of = |fault: &ConnectionFault| match fault {
             ConnectionFault::Down => Some(self.began),
-            ConnectionFault::Reset(after) => Some(self.began + *after),
+            ConnectionFault::Reset(Some(after)) => Some(self.began + *after),
             ConnectionFault::Timeout(after) if *after > Duration::ZERO => Some(self.began + *after),
             _ => None,
         };
@@ -228,7 +235,7 @@ impl Connection {
         for (faults, from_client) in [(&faults.faults, false), (&faults.upstream, true)] {
             let due = faults.iter().filter(|fault| match fault {
                 ConnectionFault::Down => true,
-                ConnectionFault::Reset(after) | ConnectionFault::Timeout(after) => {
+                ConnectionFault::Reset(Some(after)) | ConnectionFault::Timeout(after) => {
                     self.began + *after <= now
                 }
                 _ => false,
@@ -237,7 +244,7 @@ impl Connection {
         }
         let resets = |fault: &ConnectionFault| match fault {
             ConnectionFault::Down => true,
-            ConnectionFault::Reset(after) => self.began + *after <= now,
+            ConnectionFault::Reset(Some(after)) => self.began + *after <= now,
             _ => false,
         };
         if faults.all().any(resets) {
@@ -245,6 +252,26 @@ impl Connection {
         }
         let cut = self.sent_end.or(self.client_next).or(self.station_from).unwrap_or_default();
         self.end(now, cut, verdict);
+    }
+
+    /// Resets both ends in place of passing the first data of the connection.
+    fn reset_before(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        from_client: bool,
+        faults: &PortFaults,
+        verdict: &mut Verdict,
+    ) {
+        // The station expects the data that it does not get.
+        if from_client && self.station_next == Some(segment.end()) {
+            self.station_next = Some(segment.seq);
+        }
+        for (faults, from_client) in [(&faults.faults, false), (&faults.upstream, true)] {
+            let resets = faults.iter().filter(|it| **it == ConnectionFault::Reset(None));
+            verdict.acted |= resets.fold(0, |acted, fault| acted | fault.bit(from_client));
+        }
+        self.reset_both(now, verdict);
     }
 
     fn reset_both(&mut self, at: Instant, verdict: &mut Verdict) {

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use windfall_base::node::earlier;
-use windfall_base::{Frame, Input, Instant, Node, Outgoing, Port, RxVector, Seed, Stream};
+use windfall_base::{Frame, Input, Instant, Node, Outgoing, Payload, Port, RxVector, Seed, Stream};
 use windfall_wire_net::TcpFlags;
 
 use crate::fault_injection::connection::{Connection, Verdict, Way};
 use crate::fault_injection::port_faults::{ConnectionFault, PortFaults};
-use crate::fault_injection::segment::Segment;
+use crate::fault_injection::segment::{Segment, ends_of_datagram};
 
 /// The most connections that are remembered; the oldest is forgotten.
 const MOST: usize = 16_384;
+
+/// The note on a fault whose port has nothing for it.
+const ONLY_UDP: &str = " (only UDP was seen at this port)";
 
 /// Counts of the work of the faults of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,10 +53,28 @@ struct Place {
     counters: FaultCounters,
     /// The [bits](super::port_faults::ConnectionFault::bit) of the faults that have acted.
     acted: u16,
+    seen: Seen,
 }
 
+/// The transport protocols that packets of a port had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    tcp: bool,
+    udp: bool,
+}
+
+impl Seen {
+    /// Returns what a fault of the port did not say of itself.
+    fn note(self) -> &'static str {
+        if self.udp && !self.tcp { ONLY_UDP } else { "" }
+    }
+}
+
+/// An address and a port.
+type Endpoint = (IpAddr, u16);
+
 /// The client, and the station's address and port.
-type Key = ((IpAddr, u16), (IpAddr, u16));
+type Key = (Endpoint, Endpoint);
 
 #[derive(Debug)]
 enum Item {
@@ -92,22 +113,19 @@ impl<N> Faulty<N> {
 
     /// Sets the faults of a port of the station that has these addresses and stands at these ports
     /// of the node, in place of those that it had; no faults clear it. What waits already still
-    /// comes.
+    /// comes. The counts begin anew.
     pub fn set(&mut self, faults: PortFaults, addresses: Vec<IpAddr>, ports: Vec<Port>) {
-        let old = self
-            .places
-            .iter()
-            .position(|place| {
-                place.faults.station == faults.station && place.faults.port == faults.port
-            })
-            .map(|at| self.places.remove(at));
+        self.places.retain(|place| {
+            place.faults.station != faults.station || place.faults.port != faults.port
+        });
         // What was broken stays broken only while the port has faults.
         let port = faults.port;
         self.connections
             .retain(|(_, (address, own)), _| *own != port || !addresses.contains(address));
         if faults.all().next().is_some() {
-            let counters = old.map(|it| it.counters).unwrap_or_default();
-            self.places.push(Place { faults, addresses, ports, counters, acted: 0 });
+            let counters = FaultCounters::default();
+            let seen = Seen::default();
+            self.places.push(Place { faults, addresses, ports, counters, acted: 0, seen });
         }
     }
 
@@ -118,12 +136,22 @@ impl<N> Faulty<N> {
 
     /// Returns the faults that have never acted, as text with their ports.
     pub fn idle_faults(&self) -> impl Iterator<Item = String> {
-        self.places.iter().flat_map(|place| {
+        self.idle_faults_of(|_| true)
+    }
+
+    /// Returns those of the idle faults that cannot act, because their ports have carried only UDP.
+    pub fn faults_of_udp(&self) -> impl Iterator<Item = String> {
+        self.idle_faults_of(|place| place.seen.note() == ONLY_UDP)
+    }
+
+    fn idle_faults_of(&self, is_chosen: fn(&Place) -> bool) -> impl Iterator<Item = String> {
+        self.places.iter().filter(move |place| is_chosen(place)).flat_map(|place| {
             let PortFaults { faults, upstream, .. } = &place.faults;
             let port = place.faults.place();
+            let note = place.seen.note();
             let of = |list: &[ConnectionFault], from_client: bool, way: &str| {
                 let idle = list.iter().filter(|it| place.acted & it.bit(from_client) == 0);
-                idle.map(|it| format!("{port} {way}{it}")).collect::<Vec<_>>()
+                idle.map(|it| format!("{port} {way}{it}{note}")).collect::<Vec<_>>()
             };
             [of(faults, false, ""), of(upstream, true, "upstream ")].concat()
         })
@@ -135,21 +163,22 @@ impl<N> Faulty<N> {
         if !self.places.iter().any(is_here) {
             return Some(frame);
         }
-        let Some(segment) = Segment::read(&frame.payload) else { return Some(frame) };
         let from_client = way == Way::Home;
+        let Some(segment) = Segment::read(&frame.payload) else {
+            self.note_datagram(&frame.payload, port, from_client);
+            return Some(frame);
+        };
         let (own, client) = if from_client {
             (segment.destination(), segment.source())
         } else {
             (segment.source(), segment.destination())
         };
-        let place = self.places.iter_mut().find(|place| {
-            is_here(place) && place.faults.port == own.1 && place.addresses.contains(&own.0)
-        });
-        let Some(place) = place else { return Some(frame) };
+        let Some(place) = place_of(&mut self.places, port, own) else { return Some(frame) };
+        place.seen.tcp = true;
         let key = (client, own);
         let begins = segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK);
         let known = self.connections.get(&key);
-        if known.is_none_or(|known| begins && !known.is_open()) {
+        if known.is_none_or(|known| begins && known.is_replaced_by(&segment)) {
             if self.connections.len() >= MOST {
                 self.connections.pop_first();
             }
@@ -170,6 +199,15 @@ impl<N> Faulty<N> {
         None
     }
 
+    /// Notes at a port with faults that it has carried a datagram.
+    fn note_datagram(&mut self, packet: &Payload, port: Port, from_client: bool) {
+        let Some([source, destination]) = ends_of_datagram(packet) else { return };
+        let own = if from_client { destination } else { source };
+        if let Some(place) = place_of(&mut self.places, port, own) {
+            place.seen.udp = true;
+        }
+    }
+
     /// Keeps what is to happen until its time.
     fn keep(&mut self, key: Key, port: Port, verdict: Verdict) {
         let frames = verdict.frames.into_iter();
@@ -187,6 +225,15 @@ impl<N> Faulty<N> {
         let place = due.into_iter().find(|(_, item)| is_kind(item)).map(|(place, _)| *place)?;
         self.waiting.remove(&place)
     }
+}
+
+/// Returns the faults of a port of a station that stands at this port of the node.
+fn place_of(places: &mut [Place], port: Port, own: Endpoint) -> Option<&mut Place> {
+    places.iter_mut().find(|place| {
+        place.ports.contains(&port)
+            && place.faults.port == own.1
+            && place.addresses.contains(&own.0)
+    })
 }
 
 fn is_for_home(item: &Item) -> bool {

@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 pub enum ConnectionFault {
     /// Connections are refused, and those that are there are reset.
     Down,
-    /// A connection is reset this long after its first packet.
-    Reset(Duration),
+    /// A connection is reset this long after its first packet, or at its first data.
+    Reset(Option<Duration>),
     /// No data passes; after this time the connection ends, after 0 never.
     Timeout(Duration),
     /// The end of a connection passes so much later.
@@ -135,8 +135,10 @@ fn fault(text: &str) -> Result<Option<ConnectionFault>, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     Ok(Some(match *words.as_slice() {
         ["down"] => ConnectionFault::Down,
-        ["reset"] => ConnectionFault::Reset(Duration::ZERO),
-        ["reset", after] => ConnectionFault::Reset(time(after)?),
+        ["reset"] => ConnectionFault::Reset(None),
+        ["reset", after] => {
+            ConnectionFault::Reset(Some(time(after)?).filter(|it| *it > Duration::ZERO))
+        }
         ["timeout", after] => ConnectionFault::Timeout(time(after)?),
         ["slow-close", later] => ConnectionFault::SlowClose(time(later)?),
         ["slice", size] => ConnectionFault::Slice(part(size)?, Duration::ZERO),
@@ -206,10 +208,11 @@ impl fmt::Display for ConnectionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
-            Self::Down => Ok(()),
-            Self::Reset(time) | Self::Timeout(time) | Self::SlowClose(time) | Self::Delay(time) => {
-                write!(f, " {time}")
-            }
+            Self::Down | Self::Reset(None) => Ok(()),
+            Self::Reset(Some(time))
+            | Self::Timeout(time)
+            | Self::SlowClose(time)
+            | Self::Delay(time) => write!(f, " {time}"),
             Self::Slice(size, pause) => write!(f, " {size}B {pause}"),
             Self::Limit(most) => write!(f, " {most}B"),
             Self::Rate(rate) => write!(f, " {rate}"),
@@ -257,6 +260,7 @@ mod tests {
     fn faults_are_read_and_written_the_same() {
         for text in [
             "far:80 down",
+            "far:80 reset",
             "far:80 reset 1s",
             "a b:443 timeout 0s",
             "far:80 upstream slow-close 2s",

@@ -10,7 +10,7 @@ use windfall_wire_net::ipv6::Ipv6Repr;
 use windfall_wire_net::tcp::{
     CorruptionKinds, TcpFlags, TcpPacket, TcpRepr, fill_checksum, put_flags,
 };
-use windfall_wire_net::{Addresses, IpPacket, Protocol};
+use windfall_wire_net::{Addresses, IpPacket, Protocol, UdpPacket};
 
 /// A segment with its addresses.
 #[derive(Clone, Debug)]
@@ -109,6 +109,16 @@ impl Segment {
         put_flags(&mut header, flags);
         packet(self.addresses, header, &self.data[from..end])
     }
+}
+
+/// Returns the source and the destination of a datagram of UDP; `None` of any other packet.
+pub(crate) fn ends_of_datagram(packet: &Payload) -> Option<[(IpAddr, u16); 2]> {
+    let bytes = packet.to_bytes();
+    let ip = IpPacket::new(&bytes).ok()?;
+    let carried = ip.carried().ok().filter(|it| it.protocol == Protocol::UDP && !it.fragment)?;
+    let udp = UdpPacket::new(carried.bytes).ok()?;
+    let addresses = ip.addresses();
+    Some([(addresses.src(), udp.src_port()), (addresses.dst(), udp.dst_port())])
 }
 
 /// Returns a segment without data, which offers the largest window.

@@ -38,6 +38,8 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
         (r#"{"do":"set","change":{"loss":[1]}}"#, "loss: write its value as text"),
         (r#"{"do":"set","change":{"at":"5s"}}"#, "at cannot change while a link runs"),
         (r#"{"do":"set","change":{"queue":"9"}}"#, "queue cannot change while a link runs"),
+        (r#"{"do":"set","change":{"limit":"9"}}"#, "there is no setting limit: "),
+        (r#"{"do":"set","change":{"seed":"9"}}"#, "seed cannot change while a link runs"),
         (r#"{"do":"set","change":{"uplink":{"over":"1s"}}}"#, "over is of the whole change"),
         (r#"{"do":"fault"}"#, "add \"fault\": "),
         (r#"{"do":"fault","fault":"far:80 dance"}"#, "is no fault: write STATION:PORT"),
@@ -57,9 +59,12 @@ fn requests_that_make_no_sense_are_refused_with_the_fix() {
         &["fault=far"],
         &["rate=1", "uplink"],
         &["uplink", "downlink", "rate=1"],
+        &["loss=10%,delay=5ms"],
     ] {
         of_words(words.iter().copied()).expect_err("no settings");
     }
+    let refusal = of_words(["loss=10%, delay=5ms"]).expect_err("one word");
+    assert_eq!(refusal, "separate settings by spaces: loss=10% delay=5ms");
 }
 
 proptest! {

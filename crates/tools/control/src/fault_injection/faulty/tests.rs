@@ -2,8 +2,9 @@ use std::collections::VecDeque;
 
 use windfall_base::Duration;
 use windfall_base::seq::Seq32;
-use windfall_wire_net::Addresses;
+use windfall_wire_net::ipv4::Ipv4Repr;
 use windfall_wire_net::tcp::TcpRepr;
+use windfall_wire_net::{Addresses, Protocol, UdpRepr};
 
 use super::*;
 use crate::fault_injection::segment::bare;
@@ -354,4 +355,74 @@ fn a_fault_that_holds_nothing_up_never_acts() {
         bench.put(false, 501, 101, TcpFlags(ACK.0 | TcpFlags::FIN.0), 0);
         assert_eq!(bench.node.idle_faults().count(), idle, "{faults}");
     }
+}
+
+#[test]
+fn a_reset_without_a_time_comes_at_the_first_data() {
+    let mut bench = Bench::new("far:80 reset");
+    bench.open();
+    assert_eq!((bench.taken(0).len(), bench.taken(1).len()), (1, 2), "the handshake passes");
+    assert_eq!(bench.node.idle_faults().collect::<Vec<_>>(), ["far:80 reset"]);
+    bench.put(true, 101, 501, ACK, 10);
+    assert_eq!(bench.taken(0), [(0, 501, RST, 0)]);
+    assert_eq!(bench.taken(1), [(0, 101, RST, 0)]);
+    assert_eq!(bench.node.idle_faults().count(), 0);
+    // A server that speaks first is reset as well.
+    let mut bench = Bench::new("far:80 upstream reset");
+    bench.open();
+    bench.taken(0);
+    bench.taken(1);
+    bench.put(false, 501, 101, ACK, 10);
+    assert_eq!(bench.taken(0), [(0, 501, RST, 0)]);
+    assert_eq!(bench.taken(1), [(0, 101, RST, 0)]);
+    assert_eq!(bench.node.idle_faults().count(), 0);
+}
+
+#[test]
+fn a_syn_that_comes_again_is_the_same_connection() {
+    let mut bench = Bench::new("far:80 down");
+    for _ in 0..3 {
+        bench.put(true, 100, 0, TcpFlags::SYN, 0);
+    }
+    let connections = |bench: &Bench| bench.node.faults().next().expect("a port").1.connections;
+    assert_eq!(connections(&bench), 1);
+    assert_eq!(bench.taken(0).len(), 3);
+    bench.put(true, 900, 0, TcpFlags::SYN, 0);
+    assert_eq!(connections(&bench), 2);
+}
+
+#[test]
+fn counts_begin_anew_with_other_faults() {
+    let mut bench = Bench::new("far:80 down");
+    bench.put(true, 100, 0, TcpFlags::SYN, 0);
+    let other = "far:80 delay 1s".parse().expect("faults");
+    bench.node.set(other, vec![SERVER.0.into()], vec![Port(1)]);
+    let counters = bench.node.faults().next().expect("a port").1;
+    assert_eq!(counters, FaultCounters::default());
+}
+
+/// Sends a datagram of the client to a port of the station.
+fn put_datagram(bench: &mut Bench, port: u16) {
+    let addresses = Addresses::new(CLIENT.0.into(), SERVER.0.into()).expect("one family");
+    let mut bytes = vec![0; 28];
+    Ipv4Repr::new(CLIENT.0.into(), SERVER.0.into(), Protocol::UDP, 8).expect("v4").emit(&mut bytes);
+    let header = UdpRepr { src_port: CLIENT.1, dst_port: port };
+    header.emit(&mut bytes[20..], &addresses, &[]).expect("a datagram");
+    let input = Input::Frame(Frame::packet(bytes), RxVector::wired(at(0)));
+    bench.node.handle_input(at(0), Port(0), input);
+    while bench.node.poll_transmit(at(0)).is_some() {}
+}
+
+#[test]
+fn a_fault_of_a_port_that_only_udp_used_says_so() {
+    let mut bench = Bench::new("far:80 delay 1s");
+    put_datagram(&mut bench, 81);
+    assert_eq!(bench.node.faults_of_udp().count(), 0);
+    put_datagram(&mut bench, 80);
+    let said = "far:80 delay 1s (only UDP was seen at this port)";
+    assert_eq!(bench.node.faults_of_udp().collect::<Vec<_>>(), [said]);
+    assert_eq!(bench.node.idle_faults().collect::<Vec<_>>(), [said]);
+    // TCP at the same port is what the fault waits for.
+    bench.open();
+    assert_eq!(bench.node.faults_of_udp().count(), 0);
 }
