@@ -60,32 +60,42 @@ impl<'a> Transport<'a> {
         len.min(bytes.len())
     }
 
-    /// Returns the offset of the checksum in the transport header, and the bytes that it covers;
-    /// `None` where there is no checksum, or no header that could be right.
-    fn checksum(&self) -> Option<(usize, Range<usize>)> {
+    /// Returns the checksum; `None` where there is none, or no header that could be right.
+    fn checksum(&self) -> Option<Checksum> {
         let Carried { protocol, bytes, fragment, .. } = self.carried;
-        let whole = 0..bytes.len();
+        let len = bytes.len();
+        let of = |offset, covered| Some(Checksum { offset, covered, len });
         if fragment {
             return None;
         }
         match protocol {
-            Protocol::UDP if bytes.len() >= udp::HEADER_LEN => {
-                let is_whole = usize::from(u16_at(bytes, 4)) == bytes.len();
+            Protocol::UDP if len >= udp::HEADER_LEN => {
+                // Behind the datagram there may be options (RFC 9868).
+                let len = usize::from(u16_at(bytes, 4));
+                let is_legal = (udp::HEADER_LEN..=bytes.len()).contains(&len);
                 let has_checksum = u16_at(bytes, UDP_CHECKSUM) != 0;
-                (is_whole && has_checksum).then_some((UDP_CHECKSUM, whole))
+                let checksum = Checksum { offset: UDP_CHECKSUM, covered: len, len };
+                (is_legal && has_checksum).then_some(checksum)
             }
-            Protocol::UDP_LITE if bytes.len() >= udplite::HEADER_LEN => {
-                let covered =
-                    udplite::Coverage::from_field(u16_at(bytes, 4))?.bytes_of(bytes.len());
-                Some((UDP_CHECKSUM, 0..covered))
+            Protocol::UDP_LITE if len >= udplite::HEADER_LEN => {
+                let coverage = udplite::Coverage::from_field(u16_at(bytes, 4))?;
+                of(UDP_CHECKSUM, coverage.bytes_of(len))
             }
-            Protocol::TCP if bytes.len() >= tcp::HEADER_LEN => Some((TCP_CHECKSUM, whole)),
-            Protocol::ICMP | Protocol::ICMPV6 if bytes.len() >= ICMP_HEADER_LEN => {
-                Some((ICMP_CHECKSUM, whole))
-            }
+            Protocol::TCP if len >= tcp::HEADER_LEN => of(TCP_CHECKSUM, len),
+            Protocol::ICMP | Protocol::ICMPV6 if len >= ICMP_HEADER_LEN => of(ICMP_CHECKSUM, len),
             _ => None,
         }
     }
+}
+
+/// The checksum of a transport header.
+struct Checksum {
+    /// The offset of its field in the header, in bytes.
+    offset: usize,
+    /// The bytes that it covers, from the header's first.
+    covered: usize,
+    /// The length that the pseudo header has, in bytes.
+    len: usize,
 }
 
 /// Returns the offset of the data behind the headers of IP and of the transport, in bytes.
@@ -104,32 +114,42 @@ pub fn data_offset(packet: &Payload) -> Option<usize> {
 /// there, and returns `true`.
 ///
 /// Returns `false` and leaves the packet as it is where that is impossible: a header of IPv4 whose
-/// own checksum fails, a length of UDP that contradicts that of IP, a fragment, missing bytes, a
+/// own checksum fails, a length of UDP beyond that of IP, a fragment, missing bytes, a
 /// datagram without a checksum, another protocol.
 pub fn restore_checksum(packet: &mut [u8]) -> bool {
     let Some(transport) = Transport::read(packet, packet.len()) else { return false };
-    let Some((offset, covered)) = transport.checksum() else { return false };
-    let Transport { addresses, carried: Carried { protocol, len, .. }, start } = transport;
+    let Some(Checksum { offset, covered, len }) = transport.checksum() else { return false };
+    let Transport { addresses, carried: Carried { protocol, .. }, start } = transport;
     let mut sum = match protocol {
         Protocol::ICMP => Sum::new(),
         _ => addresses.pseudo_header(protocol, len as u32),
     };
     let carried = &mut packet[start..];
     put_u16(carried, offset, 0);
-    sum.add(&carried[covered]);
+    sum.add(&carried[..covered]);
     let is_udp = matches!(protocol, Protocol::UDP | Protocol::UDP_LITE);
     put_u16(carried, offset, if is_udp { sum.nonzero_checksum() } else { sum.checksum() });
     true
 }
 
-/// Returns the place of the checksum of UDP over IPv4, which may be zero (RFC 768); `None` of
-/// another packet, and of a later fragment. `packet` may be the beginning of a packet.
+/// The checksum of UDP over IPv4, which may be zero (RFC 768).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionalChecksum {
+    /// Its place in the packet, in bytes.
+    pub place: Range<usize>,
+    /// The packet is the first fragment of a longer one, which the checksum covers as a whole.
+    pub is_of_fragments: bool,
+}
+
+/// Returns the checksum of UDP over IPv4; `None` of another packet, and of a later fragment.
+/// `packet` may be the beginning of a packet.
 #[must_use]
-pub fn udp_checksum_over_ipv4(packet: &[u8]) -> Option<Range<usize>> {
+pub fn udp_checksum_over_ipv4(packet: &[u8]) -> Option<OptionalChecksum> {
     let IpPacket::V4(ip) = IpPacket::new(packet).ok()? else { return None };
     let place = ip.header_len() + UDP_CHECKSUM..ip.header_len() + udp::HEADER_LEN;
     let is_udp = ip.protocol() == Protocol::UDP && ip.fragment_offset() == 0;
-    (is_udp && place.end <= packet.len()).then_some(place)
+    let checksum = OptionalChecksum { place, is_of_fragments: ip.is_fragment() };
+    (is_udp && checksum.place.end <= packet.len()).then_some(checksum)
 }
 
 #[cfg(test)]

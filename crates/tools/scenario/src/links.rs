@@ -92,6 +92,7 @@ pub(crate) fn interface(
     let is = |direction: &Direction, what| direction.checksums.value() == Some(what);
     let checksums = ChecksumConfig {
         clears_sent: is(own, Checksums::Clear),
+        clears_sent_fragments: is(own, Checksums::Mend),
         restores_received: is(others, Checksums::Mend),
         accepts_damaged: own.accept_damaged.value().unwrap_or(false),
     };

@@ -152,7 +152,7 @@ fn what_cannot_be_right_is_left_alone() {
     assert_eq!(data_offset(&header.clone().into()), None);
     assert_left(header, "the IPv4 header is damaged");
     let mut length = sent.clone();
-    length[25] ^= 1;
+    length[25] += 1;
     assert_left(length, "the length of UDP is damaged");
     let mut none = sent.clone();
     none[26..28].fill(0);
@@ -160,6 +160,24 @@ fn what_cannot_be_right_is_left_alone() {
     assert_left(sent[..90].to_vec(), "bytes are missing");
     assert_left(packet(false, Protocol(132), &[7; 40]), "SCTP has another checksum");
     assert_left(packet(true, Protocol::TCP, &[7; 19]), "the TCP header is cut short");
+}
+
+#[test]
+fn options_behind_a_datagram_are_not_covered() {
+    let (sent, _) = whole(false, Protocol::UDP, &[7; 100]);
+    let mut with_options = [&sent[..], &[1; 8]].concat();
+    with_options[3] += 8;
+    with_options[10..12].fill(0);
+    let sum = crate::checksum::checksum(&with_options[..20]);
+    with_options[10..12].copy_from_slice(&sum.to_be_bytes());
+    let mut damaged = with_options.clone();
+    damaged[130] ^= 0x80;
+    assert!(restore_checksum(&mut damaged));
+    assert_eq!(damaged[26..28], sent[26..28], "only an option is damaged");
+    damaged[60] ^= 0x80;
+    assert!(restore_checksum(&mut damaged));
+    let datagram = UdpPacket::new(&damaged[20..128]).expect("whole");
+    assert!(datagram.checksum_holds(&addresses(false)));
 }
 
 #[test]
@@ -174,6 +192,7 @@ fn a_later_fragment_is_all_data() {
         assert_eq!(data_offset(&bytes.clone().into()), Some(data));
         assert!(!restore_checksum(&mut bytes), "the other fragments are missing");
         let checksum = udp_checksum_over_ipv4(&bytes);
-        assert_eq!(checksum, (offset == 0).then_some(26..28));
+        let first = OptionalChecksum { place: 26..28, is_of_fragments: true };
+        assert_eq!(checksum, (offset == 0).then_some(first));
     }
 }

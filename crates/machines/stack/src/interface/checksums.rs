@@ -13,6 +13,9 @@ pub struct ChecksumConfig {
     /// UDP checksums over IPv4 are cleared in packets from the device that may arrive damaged, as
     /// if their sender had sent them without one (RFC 768).
     pub clears_sent: bool,
+    /// The same for datagrams that travel in fragments alone: their receiver cannot mend them,
+    /// since no fragment has all that the checksum covers.
+    pub clears_sent_fragments: bool,
     /// The checksums of UDP, UDP-Lite, TCP and ICMP are written anew in packets that arrive
     /// damaged.
     pub restores_received: bool,
@@ -23,11 +26,16 @@ pub struct ChecksumConfig {
 impl ChecksumConfig {
     /// Handles a packet from the device, of which the class is known.
     pub(super) fn handle_sent(self, frame: &mut Frame) {
-        if !self.clears_sent || !frame.class.accept_damaged.unwrap_or(self.accepts_damaged) {
+        if !self.clears_sent && !self.clears_sent_fragments {
             return;
         }
         let beginning = frame.payload.prefix(BEGINNING);
-        let Some(place) = transport::udp_checksum_over_ipv4(&beginning) else { return };
+        let Some(checksum) = transport::udp_checksum_over_ipv4(&beginning) else { return };
+        let is_cleared = self.clears_sent || checksum.is_of_fragments;
+        if !is_cleared || !frame.class.accept_damaged.unwrap_or(self.accepts_damaged) {
+            return;
+        }
+        let place = checksum.place;
         let (head, body) = core::mem::take(&mut frame.payload).into_parts();
         let (head, body) = if place.end <= head.len() {
             (head, body)

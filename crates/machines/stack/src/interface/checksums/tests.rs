@@ -58,6 +58,23 @@ fn a_datagram_that_may_arrive_damaged_is_sent_without_a_checksum() {
 }
 
 #[test]
+fn only_fragments_are_sent_without_a_checksum_where_the_receiver_mends() {
+    let config = ChecksumConfig {
+        clears_sent_fragments: true,
+        accepts_damaged: true,
+        ..ChecksumConfig::default()
+    };
+    for is_fragment in [false, true] {
+        let mut packet = datagram(28).payload.to_bytes().to_vec();
+        // More fragments follow.
+        packet[6] |= if is_fragment { 0x20 } else { 0 };
+        let mut frame = Frame::packet(packet);
+        config.handle_sent(&mut frame);
+        assert_eq!(checksum(&frame) == 0, is_fragment);
+    }
+}
+
+#[test]
 fn a_datagram_that_arrives_damaged_has_a_checksum_that_holds() {
     let config = ChecksumConfig { restores_received: true, ..ChecksumConfig::default() };
     for check in [Check::Good, Check::Bad] {
