@@ -228,6 +228,6 @@ fn a_sender_that_speaks_otherwise_is_refused() {
         stream.write_all(bytes).expect("it takes a few");
         let (code, _, said) = receiver.end();
         assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(&format!("the sender is no windfall {command}")), "{said}");
+        assert!(said.contains(&format!("the sender is not `windfall {command} send`")), "{said}");
     }
 }

@@ -89,7 +89,7 @@ fn a_link_is_shown_with_its_source_and_a_misspelt_name_with_the_right_one() {
         assert!(text.contains(part), "{text}");
     }
     for words in
-        [&["links", "chrome-4g-slow"][..], &["run", "--like", "chrome-4g-slow", "--", "true"]]
+        [&["links", "chrome-slow-4gg"][..], &["run", "--like", "chrome-slow-4gg", "--", "true"]]
     {
         let output = folder.windfall(words).output().expect("the program");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

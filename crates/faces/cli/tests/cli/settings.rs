@@ -63,6 +63,7 @@ fn beside(name: &str) -> &'static [&'static str] {
         "reorder" => &["--delay=10ms"],
         "overhead" | "cell" | "bucket" => &["--rate=10Mbps"],
         "range" | "expose" => &["--ber=1e-5"],
+        "checksums" => &["--accept-damaged"],
         "overcommit" => &["--rate=1Mbps", "--flow=v: reserve 64kbps"],
         _ => &[],
     }
