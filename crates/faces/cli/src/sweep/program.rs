@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -114,11 +114,14 @@ impl<'a> ProgramRuns<'a> {
             if is_late {
                 *self.disturbed.lock().unwrap_or_else(PoisonError::into_inner) += 1;
             }
+            if let Some(message) = failed_beside(&summary) {
+                return Err(message);
+            }
             let mut measures = measures_of_json(&summary);
-            measures.insert("program.exit".to_owned(), f64::from(status));
-            if let Some(printed) = printed_json(&output) {
+            if let Some(printed) = printed_json(&output)? {
                 add_measures("program", &printed, &mut measures);
             }
+            measures.insert("program.exit".to_owned(), f64::from(status));
             return Ok(measures);
         }
         Err("it had no attempt".to_owned())
@@ -138,6 +141,10 @@ impl<'a> ProgramRuns<'a> {
         let mut command = Command::new(&self.windfall);
         command.args(["run", "-q", "--json", "--summary"]).arg(files.path("json"));
         command.arg("--scenario").arg(files.path("toml"));
+        if !self.options.far.is_empty() {
+            // The summary says which of them failed.
+            command.arg("--far-may-fail");
+        }
         for far in &self.options.far {
             command.arg("--far").arg(far);
         }
@@ -154,7 +161,7 @@ impl<'a> ProgramRuns<'a> {
         if is_stopped.load(Ordering::Relaxed) {
             return Err("it was stopped".to_owned());
         }
-        let [output, errors] = [&mut output, &mut errors].map(read_from_start);
+        let [output, errors] = [&mut output, &mut errors].map(read_end);
         // A signal has no code.
         let code = status.code().unwrap_or(-1);
         let text = std::fs::read(files.path("json")).unwrap_or_default();
@@ -223,10 +230,13 @@ fn wait(child: &mut Child, is_stopped: &AtomicBool) -> std::io::Result<ExitStatu
     }
 }
 
-/// Reads a file from its start, as far as it is read at all.
-fn read_from_start(file: &mut File) -> String {
+/// Reads the end of a file, as far as it is read at all.
+fn read_end(file: &mut File) -> String {
     let mut bytes = Vec::new();
-    let read = file.rewind().and_then(|()| file.take(MOST_OUTPUT).read_to_end(&mut bytes));
+    let read = file.metadata().and_then(|it| {
+        file.seek(SeekFrom::Start(it.len().saturating_sub(MOST_OUTPUT)))?;
+        file.take(MOST_OUTPUT).read_to_end(&mut bytes)
+    });
     // What cannot be read counts as nothing.
     read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
@@ -237,10 +247,47 @@ fn is_late(summary: &Value, share: Probability) -> bool {
     count("late_deliveries") > count("delivered") * share.get()
 }
 
-/// Returns the JSON that a program printed: all of its output, or the last line that is an object.
-fn printed_json(output: &str) -> Option<Value> {
-    let object = |text: &str| serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
-    object(output).or_else(|| output.lines().rev().find_map(object))
+/// Returns the last JSON object that a program printed, if it begins a line.
+///
+/// # Errors
+/// If the last such line begins an object that cannot be read.
+fn printed_json(output: &str) -> std::result::Result<Option<Value>, String> {
+    let text = output.trim_start_matches('\u{feff}');
+    let Some(begin) = text.rmatch_indices('{').map(|(at, _)| at).find(|at| begins_line(text, *at))
+    else {
+        return Ok(None);
+    };
+    let text = without_numbers_that_json_lacks(&text[begin..]);
+    let value = serde_json::Deserializer::from_str(&text).into_iter::<Value>().next();
+    value.transpose().map_err(|error| format!("its JSON cannot be read: {error}"))
+}
+
+/// Tells whether a place of a text is the first of a line.
+fn begins_line(text: &str, at: usize) -> bool {
+    at == 0 || text.as_bytes()[at - 1] == b'\n'
+}
+
+/// Writes `null` for NaN and the infinities, which Python prints as they are.
+fn without_numbers_that_json_lacks(text: &str) -> String {
+    // Every second part is inside of quotes, as far as no quote is escaped.
+    let outside = |part: &str| {
+        part.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null")
+    };
+    let mut result = String::with_capacity(text.len());
+    let mut is_quoted = false;
+    for part in text.split_inclusive('"') {
+        result += &if is_quoted { part.to_owned() } else { outside(part) };
+        let is_escaped = part.trim_end_matches('"').ends_with('\\') && is_quoted;
+        is_quoted ^= part.ends_with('"') && !is_escaped;
+    }
+    result
+}
+
+/// Says which program at the far end failed, if one did.
+fn failed_beside(summary: &Value) -> Option<String> {
+    let failed = summary["failed"].as_array()?.first()?;
+    let command = failed["program"].as_str().unwrap_or("the program at the far end");
+    Some(format!("{command}: status {}", failed["status"]))
 }
 
 #[cfg(test)]
@@ -248,13 +295,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_json_of_a_program_is_its_whole_output_or_its_last_line_of_json() {
-        let whole = printed_json("{\n \"a\": 1\n}\n").expect("JSON");
-        assert_eq!(whole["a"], 1);
-        let last = printed_json("hello\n{\"a\": 1}\n{\"a\": 2}\nbye\n").expect("a line of JSON");
-        assert_eq!(last["a"], 2);
-        assert_eq!(printed_json("5\n[1]\n"), None);
-        assert_eq!(printed_json(""), None);
+    fn the_json_of_a_program_is_the_last_object_that_begins_a_line() {
+        let a = |text: &str| printed_json(text).expect("JSON").expect("an object")["a"].clone();
+        assert_eq!(a("{\n \"a\": 1\n}\n"), 1);
+        assert_eq!(a("log {\n{\n \"a\": {\"b\": 2}\n}\nbye\n")["b"], 2);
+        assert_eq!(a("hello\n{\"a\": 1}\n{\"a\": 2}\nbye\n"), 2);
+        assert_eq!(a("\u{feff}{\"a\": 3}"), 3);
+        for text in ["5\n[1]\n", "", "see {a}\n"] {
+            assert_eq!(printed_json(text), Ok(None), "{text}");
+        }
+        let error = printed_json("{\"a\": 1}\n{broken\n").expect_err("no JSON");
+        assert!(error.starts_with("its JSON cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_not_measured() {
+        let text = r#"{"a": NaN, "b": -Infinity, "c": "NaN \" Infinity", "d": Infinity, "e": 5}"#;
+        let value = printed_json(text).expect("JSON").expect("an object");
+        assert!(["a", "b", "d"].iter().all(|key| value[key].is_null()), "{value}");
+        assert_eq!((&value["c"], &value["e"]), (&"NaN \" Infinity".into(), &5.into()));
     }
 
     #[test]
