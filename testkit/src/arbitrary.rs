@@ -6,7 +6,7 @@ use bytes::Bytes;
 use windfall_base::frame::{MAX_HEADER, MAX_TRAILER};
 use windfall_base::{
     Check, Class, Damage, Dbm, Duration, Failure, FlowId, Frame, Input, Instant, Overheard,
-    Payload, Port, Rate, RxVector, Stream, Tag,
+    Payload, Picked, Port, Rate, RxVector, Stream, Tag,
 };
 
 /// Up to `limit` random bytes; often none, often the full length.
@@ -72,7 +72,14 @@ fn class(stream: &mut Stream) -> Class {
         lifetime: (stream.below(4) == 0).then(|| Duration::from_micros(stream.below(100_000))),
         rate: Rate::from_mbps(stream.below(55)).filter(|_| stream.below(4) == 0),
         unordered: stream.below(4) == 0,
+        own_order: stream.below(4) == 0,
+        picked: picked(stream),
     }
+}
+
+fn picked(stream: &mut Stream) -> Picked {
+    let [lose, damage, copy] = core::array::from_fn(|_| stream.below(8) == 0);
+    Picked { lose, damage, copy }
 }
 
 /// A random frame or signal at `now`, on any of the first `ports` ports or on one that no node has.

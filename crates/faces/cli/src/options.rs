@@ -30,8 +30,8 @@ pub(crate) struct LinkOptions {
     like: Option<&'static NamedLink>,
     #[command(flatten)]
     link: Options<LinkGroup>,
-    /// Flow with its own share of the link: "video: dst port 5004, reserve 350kbps, power-factor
-    /// 2.23"
+    /// Flow with impairments or its own share of the link: "voice: dst port 5004, loss 5%, delay
+    /// 30ms"
     #[arg(long = "flow", value_name = "FLOW", help_heading = "Flows")]
     flows: Vec<Flow>,
     /// Change of the link at a time of the run: "10s: rate 1Mbps, uplink loss 5%, over 2s"

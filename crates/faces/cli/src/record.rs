@@ -22,7 +22,7 @@ pub(crate) struct RecordOptions {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Fail if a change or a fault never took effect
+    /// Fail if a change or a fault never took effect, or no packet belonged to a flow
     #[arg(long)]
     must_act: bool,
     /// Write every event to this file, as JSON lines
@@ -72,12 +72,15 @@ impl RecordOptions {
         Ok(())
     }
 
-    /// Refuses a run in which a change or a fault never acted, if that was asked for.
+    /// Refuses a run in which a change or a fault never acted or a flow had no packets, if that was
+    /// asked for.
     pub(crate) fn check_acted(&self, summary: &Summary) -> Result<()> {
-        if !self.must_act || summary.never_acted.is_empty() {
+        let flows = summary.unused_flows.iter().map(|name| format!("flow {name}"));
+        let all: Vec<String> = summary.never_acted.iter().cloned().chain(flows).collect();
+        if !self.must_act || all.is_empty() {
             return Ok(());
         }
-        let all = summary.never_acted.join("; ");
+        let all = all.join("; ");
         Err(CliError::of_run(format!("never acted, which --must-act does not allow: {all}")))
     }
 

@@ -37,8 +37,28 @@ pub struct Class {
     pub lifetime: Option<Duration>,
     /// Hand its packets up as they arrive, in whatever order.
     pub unordered: bool,
+    /// Its packets and those of other flows do not wait for each other where a link keeps an order.
+    pub own_order: bool,
+    /// The effect of a medium on its next frame.
+    pub picked: Picked,
     /// The rate at which to send it, where the link has several; the link's own choice if `None`.
     pub rate: Option<Rate>,
+}
+
+/// The effect of a medium on the next frame of a packet that was picked from its flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Picked {
+    /// The medium loses the frame.
+    pub lose: bool,
+    /// The medium inverts a bit of it.
+    pub damage: bool,
+    /// The frame arrives twice.
+    pub copy: bool,
+}
+
+impl Picked {
+    /// Nothing is to happen.
+    pub const NONE: Self = Self { lose: false, damage: false, copy: false };
 }
 
 impl Class {
@@ -49,6 +69,8 @@ impl Class {
         accept_damaged: None,
         lifetime: None,
         unordered: false,
+        own_order: false,
+        picked: Picked::NONE,
         rate: None,
     };
 }

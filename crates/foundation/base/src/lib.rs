@@ -29,7 +29,9 @@ pub mod units;
 
 pub use bits::Bits;
 pub use damage::{Check, Damage};
-pub use frame::{Class, Congestion, CoveredPacket, FlowId, Frame, FrameParts, Payload, Tag};
+pub use frame::{
+    Class, Congestion, CoveredPacket, FlowId, Frame, FrameParts, Payload, Picked, Tag,
+};
 pub use ledger::{DropReason, Drops, Ledger};
 pub use line_rate::LineRate;
 pub use memory::{MEMORY_VARIABLE, MemoryBudget, OverBudget};

@@ -30,7 +30,7 @@ pub use loss_states::LossStates;
 pub use model::{LossPattern, Model};
 
 use crate::exposure::Exposure;
-use crate::fate::FrameFate;
+use crate::fate::{FrameFate, cancel_pairs, earlier_cut};
 use byte_range::BitRange;
 use model::State;
 
@@ -287,10 +287,7 @@ impl FrameDamage {
             return FrameFate::Intact;
         }
         let cut = self.cut.map(|cut| target.whole(cut));
-        let truncated = match (cut, self.whole_cut) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let truncated = earlier_cut(cut, self.whole_cut);
         let mut inverted = core::mem::take(&mut self.whole);
         inverted.retain(|position| !target.spared.contains(position));
         inverted.extend(self.positions.iter().map(|&position| target.whole(position)));
@@ -307,23 +304,6 @@ impl FrameDamage {
         }
         FrameFate::Damaged { truncated, inverted }
     }
-}
-
-/// Removes each value that stands an even number of times in the sorted `positions`, and the
-/// repetitions of the others.
-fn cancel_pairs(positions: &mut Vec<u32>) {
-    let mut kept = 0;
-    let mut i = 0;
-    while i < positions.len() {
-        let value = positions[i];
-        let run = positions[i..].iter().take_while(|&&p| p == value).count();
-        if run % 2 == 1 {
-            positions[kept] = value;
-            kept += 1;
-        }
-        i += run;
-    }
-    positions.truncate(kept);
 }
 
 #[cfg(test)]

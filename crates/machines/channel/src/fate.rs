@@ -78,6 +78,33 @@ impl FrameFate {
         }
     }
 
+    /// Returns the fate of a frame that meets this one and then `later`. A bit that both invert is
+    /// whole.
+    pub(crate) fn and_then(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Intact, later) => later,
+            (
+                Self::Damaged { truncated, mut inverted },
+                Self::Damaged { truncated: later, inverted: more },
+            ) => {
+                let truncated = earlier_cut(truncated, later);
+                inverted.extend(more);
+                inverted.sort_unstable();
+                cancel_pairs(&mut inverted);
+                if let Some(bit) = truncated {
+                    inverted.retain(|position| *position < bit / 8 * 8);
+                }
+                if inverted.is_empty() && truncated.is_none() {
+                    return Self::Intact;
+                }
+                Self::Damaged { truncated, inverted }
+            }
+            (before, Self::Intact) => before,
+            (Self::Damaged { .. }, later) => later,
+            (before, _) => before,
+        }
+    }
+
     /// Does to `frame` what the fate says; a frame that does not arrive is left alone.
     ///
     /// An intact frame keeps sharing its bytes with every other holder.
@@ -93,3 +120,31 @@ impl FrameFate {
         }
     }
 }
+
+/// Returns the first of the bits at which a frame is cut, if it is cut.
+pub(crate) fn earlier_cut(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Removes each value that stands an even number of times in the sorted `positions`, and the
+/// repetitions of the others.
+pub(crate) fn cancel_pairs(positions: &mut Vec<u32>) {
+    let mut kept = 0;
+    let mut i = 0;
+    while i < positions.len() {
+        let value = positions[i];
+        let run = positions[i..].iter().take_while(|&&p| p == value).count();
+        if run % 2 == 1 {
+            positions[kept] = value;
+            kept += 1;
+        }
+        i += run;
+    }
+    positions.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests;

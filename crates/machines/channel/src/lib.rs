@@ -28,8 +28,8 @@ pub use event::{FrameFacts, MediumEvent};
 pub use exposure::Exposure;
 pub use fate::{FrameFate, Missed};
 pub use medium::{
-    Addressing, Bucket, Cell, Distribution, Hearing, Jitter, Line, Medium, MediumConfig, OnOff,
-    PathConfig, PipeMediumConfig, Reorder, Slotting, WavelanMediumConfig,
+    Addressing, Bucket, Cell, Distribution, FlowPathConfig, Hearing, Jitter, Line, Medium,
+    MediumConfig, OnOff, PathConfig, PipeMediumConfig, Reorder, Slotting, WavelanMediumConfig,
 };
 pub use opportunities::Opportunities;
 pub use recorder::Recorder;

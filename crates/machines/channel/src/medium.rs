@@ -11,8 +11,8 @@ use crate::exposure::Exposure;
 use crate::radio::{Edge, Radio, RadioConfig};
 
 pub use pipe::{
-    Bucket, Cell, Distribution, Jitter, Line, OnOff, PathConfig, PipeMediumConfig, Reorder,
-    Slotting,
+    Bucket, Cell, Distribution, FlowPathConfig, Jitter, Line, OnOff, PathConfig, PipeMediumConfig,
+    Reorder, Slotting,
 };
 pub use wavelan::{Addressing, Hearing, WavelanMediumConfig};
 

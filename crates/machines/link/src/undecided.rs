@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windfall_base::{
     Check, Class, CoveredPacket, DropReason, Frame, FrameParts, Instant, PacketDrop, PacketEvent,
-    PacketEventKind, Payload, Tag,
+    PacketEventKind, Payload, Picked, Tag,
 };
 use windfall_wire_link::pipe::{Number, Wish};
 
@@ -97,8 +97,10 @@ impl Undecided {
     ) -> Frame {
         self.attempts += 1;
         let kept = self.limit != Some(1);
-        let mut frame =
-            Frame { tag: self.tag, kept, ..Frame::packet(contents).with_class(self.class) };
+        let class = self.class;
+        // What was picked happens to the first frame of the packet; others repair that.
+        self.class.picked = Picked::NONE;
+        let mut frame = Frame { tag: self.tag, kept, ..Frame::packet(contents).with_class(class) };
         if self.covers.is_some() {
             frame.covers.clone_from(&self.covers);
         }

@@ -6,10 +6,10 @@
 //! overrides [`DropReason::NotForUs`], which every other station on a shared medium reports.
 //! Otherwise the first report counts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use windfall_base::{
-    DropReason, Drops, Duration, PacketCounters, PacketDrop, PacketEventKind, Tag,
+    DropReason, Drops, Duration, FlowId, PacketCounters, PacketDrop, PacketEventKind, Tag,
 };
 
 /// The number of decided packets that are remembered, so that a late copy can still override a
@@ -71,17 +71,63 @@ pub struct LinkLedger {
     pub bits_inverted: u64,
     /// The time for which the frames occupied the medium.
     pub busy: Duration,
+    /// The outcomes of the packets of the flows that have a ledger of their own.
+    flows: BTreeMap<FlowId, FlowLedger>,
     /// The outcomes of packets `base..base + fates.len()`, as far as they are known.
     fates: VecDeque<Fate>,
+    /// The flows of the same packets; empty without ledgers of flows.
+    owners: VecDeque<FlowId>,
     base: u64,
     /// The drops of packets before `base`, in the order of their numbers.
     old_drops: VecDeque<OldDrop>,
+}
+
+/// The outcomes of the packets of one flow, of those that one interface took from its device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowLedger {
+    /// Packets that entered at the device.
+    pub entered: u64,
+    /// Packets that left at a device of another station.
+    pub delivered: u64,
+    /// Delivered packets of which every copy was damaged.
+    pub damaged: u64,
+    /// Discarded packets, by reason.
+    pub drops: Drops,
+}
+
+impl FlowLedger {
+    /// Returns the number of packets that are neither delivered nor dropped.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.entered - self.delivered - self.drops.total()
+    }
+
+    /// Enters that a packet of the one fate has another one now.
+    fn change(&mut self, before: Fate, after: Fate) {
+        match before {
+            Fate::InFlight => {}
+            Fate::Delivered { damaged, .. } => {
+                self.delivered -= 1;
+                self.damaged -= u64::from(damaged);
+            }
+            Fate::Dropped(reason) => self.drops.uncount(reason),
+        }
+        match after {
+            Fate::InFlight => {}
+            Fate::Delivered { damaged, .. } => {
+                self.delivered += 1;
+                self.damaged += u64::from(damaged);
+            }
+            Fate::Dropped(reason) => self.drops.count(reason),
+        }
+    }
 }
 
 /// A drop that a late delivery may still override.
 #[derive(Clone, Copy, Debug)]
 struct OldDrop {
     number: u64,
+    flow: FlowId,
     /// The reason; `None` once the packet was delivered.
     reason: Option<DropReason>,
 }
@@ -98,6 +144,34 @@ enum Fate {
 }
 
 impl LinkLedger {
+    /// A ledger that also keeps one of each of these flows.
+    #[must_use]
+    pub fn of_flows(flows: &[FlowId]) -> Self {
+        let flows = flows.iter().map(|flow| (*flow, FlowLedger::default())).collect();
+        Self { flows, ..Self::default() }
+    }
+
+    /// Returns the ledger of a flow, if it has one.
+    #[must_use]
+    pub fn flow(&self, flow: FlowId) -> Option<&FlowLedger> {
+        self.flows.get(&flow)
+    }
+
+    /// Records the flow of the packet that entered last.
+    pub fn enter_flow(&mut self, flow: FlowId) {
+        if let (Some(ledger), Some(owner)) = (self.flows.get_mut(&flow), self.owners.back_mut()) {
+            *owner = flow;
+            ledger.entered += 1;
+        }
+    }
+
+    /// Enters that a packet of a flow has another fate now.
+    fn change_of_flow(&mut self, flow: FlowId, before: Fate, after: Fate) {
+        if let Some(ledger) = self.flows.get_mut(&flow) {
+            ledger.change(before, after);
+        }
+    }
+
     /// Returns the number of packets that are neither delivered nor dropped.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
@@ -117,17 +191,21 @@ impl LinkLedger {
             self.forget_first();
         }
         self.fates.push_back(Fate::InFlight);
+        if !self.flows.is_empty() {
+            self.owners.push_back(FlowId::default());
+        }
         self.entered += 1;
         self.entered - 1
     }
 
     /// Forgets the outcome of the first packet, unless it was dropped.
     fn forget_first(&mut self) {
+        let flow = self.owners.pop_front().unwrap_or_default();
         if let Some(Fate::Dropped(reason)) = self.fates.pop_front() {
             if self.old_drops.len() == OLD_DROPS {
                 self.old_drops.pop_front();
             }
-            self.old_drops.push_back(OldDrop { number: self.base, reason: Some(reason) });
+            self.old_drops.push_back(OldDrop { number: self.base, flow, reason: Some(reason) });
         }
         self.base += 1;
     }
@@ -150,11 +228,18 @@ impl LinkLedger {
     /// Records that the packet `tag` left with `len` bytes at the device of interface `to`,
     /// `damaged` or not. Returns `false` if it was delivered there before.
     fn deliver(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
-        let Some(fate) = self.fate(tag) else { return self.deliver_old(tag, len, damaged) };
-        let before = std::mem::replace(fate, Fate::Delivered { damaged, first: to });
+        let Some(fate) = self.fate(tag) else { return self.deliver_old(tag, to, len, damaged) };
+        let before = *fate;
+        let after = match before {
+            Fate::Delivered { damaged: all, first } => {
+                Fate::Delivered { damaged: all && damaged, first }
+            }
+            Fate::Dropped(_) | Fate::InFlight => Fate::Delivered { damaged, first: to },
+        };
+        *fate = after;
+        self.change_of_flow(self.owner(tag), before, after);
         match before {
             Fate::Delivered { damaged: all, first } => {
-                *fate = Fate::Delivered { damaged: all && damaged, first };
                 self.copies += 1;
                 self.damaged -= u64::from(all && !damaged);
                 // A group-addressed packet arrives once at each station, because it is never
@@ -170,7 +255,7 @@ impl LinkLedger {
 
     /// Records the delivery of a packet that was dropped long ago. Returns `false` if it is not
     /// remembered, or was delivered since.
-    fn deliver_old(&mut self, tag: Tag, len: usize, damaged: bool) -> bool {
+    fn deliver_old(&mut self, tag: Tag, to: u32, len: usize, damaged: bool) -> bool {
         let number = number_of(tag);
         let Ok(at) = self.old_drops.binary_search_by_key(&number, |it| it.number) else {
             return false;
@@ -178,6 +263,8 @@ impl LinkLedger {
         let Some(reason) = self.old_drops[at].reason.take() else { return false };
         self.drops.uncount(reason);
         self.count_delivery(len, damaged);
+        let flow = self.old_drops[at].flow;
+        self.change_of_flow(flow, Fate::Dropped(reason), Fate::Delivered { damaged, first: to });
         true
     }
 
@@ -194,7 +281,8 @@ impl LinkLedger {
             return;
         }
         let Some(fate) = self.fate(tag) else { return };
-        match *fate {
+        let before = *fate;
+        match before {
             Fate::InFlight => *fate = Fate::Dropped(reason),
             Fate::Dropped(DropReason::NotForUs) => {
                 *fate = Fate::Dropped(reason);
@@ -203,6 +291,7 @@ impl LinkLedger {
             Fate::Delivered { .. } | Fate::Dropped(_) => return,
         }
         self.drops.count(reason);
+        self.change_of_flow(self.owner(tag), before, Fate::Dropped(reason));
     }
 
     /// Marks a discarded packet as in flight again, because a repair may restore it; returns
@@ -212,7 +301,14 @@ impl LinkLedger {
         let Fate::Dropped(reason) = *fate else { return false };
         *fate = Fate::InFlight;
         self.drops.uncount(reason);
+        self.change_of_flow(self.owner(tag), Fate::Dropped(reason), Fate::InFlight);
         true
+    }
+
+    /// Returns the flow of a packet, if the flow has a ledger.
+    fn owner(&self, tag: Tag) -> FlowId {
+        let place = number_of(tag).checked_sub(self.base).and_then(|it| usize::try_from(it).ok());
+        place.and_then(|place| self.owners.get(place).copied()).unwrap_or_default()
     }
 
     fn fate(&mut self, tag: Tag) -> Option<&mut Fate> {

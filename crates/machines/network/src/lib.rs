@@ -19,7 +19,7 @@ pub use config::{
     AppConfig, BuildError, EndConfig, HostSetup, LinkConfig, NetworkConfig, StationConfig,
 };
 pub use event::{EventKind, NetworkEvent, Passage, Recording};
-pub use ledger::{LinkLedger, direction_of, tag_of};
+pub use ledger::{FlowLedger, LinkLedger, direction_of, tag_of};
 pub use network::Network;
 pub use station::SimulatedStation;
 pub use watchdog::Stall;

@@ -188,13 +188,14 @@ impl Network {
                 }
             };
             interfaces.push(index);
+            let ledger = LinkLedger::of_flows(&interface.counted);
             self.interfaces.push(Slot {
                 interface: Interface::new(interface, seed, &name),
                 medium: self.media.len(),
                 medium_port,
                 station: *station,
                 behind,
-                ledger: LinkLedger::default(),
+                ledger,
                 counted: None,
                 touched: false,
                 resting: false,
@@ -636,7 +637,9 @@ impl Network {
             self.events.push_back(passage(now, index, false, &frame));
         }
         self.stop_rest(index);
-        self.interfaces[index].interface.handle_input(now, DEVICE, Input::Frame(frame, vector));
+        let Slot { interface, ledger, .. } = &mut self.interfaces[index];
+        interface.handle_input(now, DEVICE, Input::Frame(frame, vector));
+        ledger.enter_flow(interface.last_flow());
         self.drain_interface(now, index);
     }
 }

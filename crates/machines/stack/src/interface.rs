@@ -8,14 +8,15 @@ pub mod flows;
 pub mod gsm;
 mod link;
 mod pace;
+pub mod picks;
 mod pipe;
 mod repairs;
 pub mod wavelan;
 pub mod wifi;
 
 use windfall_base::{
-    Congestion, DropReason, Frame, Input, Instant, Ledger, Node, Outgoing, Port, Seed, Stream, Tag,
-    TransitTiming, earlier,
+    Congestion, DropReason, FlowId, Frame, Input, Instant, Ledger, Node, Outgoing, Picked, Port,
+    Seed, Stream, Tag, TransitTiming, earlier,
 };
 use windfall_link::{PipeConfig, RepairSender};
 use windfall_mac::wifi::radio::Airtime;
@@ -59,6 +60,8 @@ pub struct InterfaceConfig {
     pub discipline: Discipline,
     /// Flows with a share of their own; rules name them.
     pub flows: Vec<ScheduledFlow>,
+    /// Flows whose packets have a ledger of their own.
+    pub counted: Vec<FlowId>,
     /// The assistance for TCP connections over the interface.
     pub assist: AssistConfig,
     /// The erasure codes across packets.
@@ -80,6 +83,7 @@ impl Default for InterfaceConfig {
             queue: Limits::default(),
             discipline: Discipline::default(),
             flows: Vec::new(),
+            counted: Vec::new(),
             assist: AssistConfig::default(),
             repairs: RepairsConfig::default(),
             checksums: ChecksumConfig::default(),
@@ -114,6 +118,8 @@ pub struct Interface {
     checksums: ChecksumConfig,
     link: Box<dyn Link>,
     account: InterfaceAccount,
+    /// The flow of the last packet from the device.
+    last_flow: FlowId,
 }
 
 impl Interface {
@@ -138,7 +144,8 @@ impl Interface {
         let assist = Assist::new(assist);
         let repairs = Repairs::new(repairs, name);
         let account = InterfaceAccount::new(observe);
-        Self { mtu, classifier, assist, repairs, checksums, link, account }
+        let last_flow = FlowId::default();
+        Self { mtu, classifier, assist, repairs, checksums, link, account, last_flow }
     }
 
     /// Returns the oldest event; `None` always if the interface is not observed.
@@ -203,6 +210,12 @@ impl Interface {
         self.link.set_passage(passage);
     }
 
+    /// Returns the flow of the packet that the device gave last.
+    #[must_use]
+    pub const fn last_flow(&self) -> FlowId {
+        self.last_flow
+    }
+
     /// Returns the use of the link by each flow, with best effort first; empty without flows.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowAccount> {
@@ -225,6 +238,7 @@ impl Interface {
         note_markable(&mut frame);
         let tag = frame.tag;
         let flow = frame.class.flow;
+        self.last_flow = flow;
         let len = frame.len();
         if len > self.mtu.min(MAX_MTU) {
             return self.account.refused(tag, DropReason::TooBig, len);
@@ -316,6 +330,9 @@ impl Interface {
             self.account.taken();
             let tag = frame.tag;
             let len = frame.len();
+            if frame.class.picked != Picked::NONE {
+                frame.class.picked = Picked::NONE;
+            }
             self.repairs.protect(now, &mut frame);
             match self.link.take_first(now, frame, &mut self.account) {
                 Ok(_) => self.link.handle_queued(now, &mut self.account),

@@ -16,6 +16,7 @@ pub use interface::assist::{AssistConfig, CorruptionFilter, SnoopConfig};
 pub use interface::classify::{Classifier, Rule};
 pub use interface::flows::{FlowAccount, ScheduledFlow};
 pub use interface::gsm::{GsmLinkConfig, GsmService, GsmTunnel};
+pub use interface::picks::{PacketList, Picks};
 pub use interface::wavelan::{WavelanConfig, WavelanPeer, WavelanRole};
 pub use interface::wifi::{Neighbour, WifiConfig};
 pub use interface::{

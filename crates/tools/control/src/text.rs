@@ -28,6 +28,9 @@ pub fn of_status(status: &RunStatus) -> String {
         let link = &summary.link;
         let offered = summary.offered;
         let _ = write!(out, "flow {name} on {link}: {offered} packets came");
+        if let Some(packets) = &summary.packets {
+            let _ = write!(out, ", {packets}");
+        }
         if let Some(errors) = summary.error_rate {
             let region = summary.region.as_deref().unwrap_or_default();
             let _ = write!(out, ", errors {:.1} %, {region} region", 100.0 * errors);

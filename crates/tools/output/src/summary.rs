@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
-use windfall_base::{Drops, Duration, Seed};
-use windfall_network::{ElementId, LinkLedger, Network};
+use windfall_base::{Drops, Duration, FlowId, Seed};
+use windfall_network::{ElementId, FlowLedger, LinkLedger, Network};
+use windfall_stack::FlowAccount;
 
 mod application;
 mod applied;
@@ -152,8 +153,8 @@ pub struct FlowSummary {
     pub name: String,
     /// The link and its sender.
     pub link: String,
-    /// Air time spent on it, in seconds.
-    pub effort_seconds: f64,
+    /// Air time spent on it, in seconds; `None` if it waits among the packets of other flows.
+    pub effort_seconds: Option<f64>,
     /// The air time that what arrived would have taken without errors, in seconds; this and the
     /// other members that need it are `None` where the link does not learn what arrives.
     pub outcome_seconds: Option<f64>,
@@ -167,28 +168,96 @@ pub struct FlowSummary {
     pub fidelity: Option<f64>,
     /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
     pub region: Option<Cow<'static, str>>,
+    /// The outcome of its packets; absent unless it has impairments of its own.
+    #[serde(flatten)]
+    pub packets: Option<FlowPackets>,
+}
+
+/// The outcome of the packets of a flow that has impairments of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowPackets {
+    /// Packets that left at a receiver's device.
+    pub delivered: u64,
+    /// Of those delivered, packets of which every copy was marked as damaged.
+    pub damaged: u64,
+    /// Packets dropped, by reason.
+    pub dropped: BTreeMap<Cow<'static, str>, u64>,
+    /// Packets on their way when the run ended.
+    pub in_flight: u64,
+}
+
+impl FlowPackets {
+    fn new(ledger: &FlowLedger) -> Self {
+        Self {
+            delivered: ledger.delivered,
+            damaged: ledger.damaged,
+            dropped: ledger.drops.iter().map(|(reason, n)| (reason.name().into(), n)).collect(),
+            in_flight: ledger.in_flight(),
+        }
+    }
+}
+
+impl fmt::Display for FlowPackets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { delivered, damaged, dropped, in_flight } = self;
+        write!(f, "{delivered} delivered")?;
+        if *damaged > 0 {
+            write!(f, " ({damaged} damaged)")?;
+        }
+        write!(f, ", {} dropped", dropped.values().sum::<u64>())?;
+        if !dropped.is_empty() {
+            let reasons = dropped.iter().map(|(reason, n)| format!("{reason} {n}"));
+            write!(f, " ({})", reasons.collect::<Vec<_>>().join(", "))?;
+        }
+        if *in_flight > 0 {
+            write!(f, ", {in_flight} in flight")?;
+        }
+        Ok(())
+    }
 }
 
 impl FlowSummary {
+    /// The account of the flow `name` on `link`, from that of its queue and that of its packets;
+    /// `None` if none of its packets came.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        link: &str,
+        queue: Option<&FlowAccount>,
+        packets: Option<&FlowLedger>,
+    ) -> Option<Self> {
+        let packets = packets.filter(|ledger| ledger.entered > 0);
+        let summary = match (queue, packets) {
+            (Some(queue), _) => Self::of_queue(name, link, queue)?,
+            (None, ledger) => Self {
+                name: name.to_owned(),
+                link: link.to_owned(),
+                offered: ledger?.entered,
+                ..Self::default()
+            },
+        };
+        Some(Self { packets: packets.map(FlowPackets::new), ..summary })
+    }
+
     //= S3.25
     //= S3.30
-    /// The account of the flow `name` on `link`; `None` if none of its packets came.
-    #[must_use]
-    pub fn new(name: &str, link: &str, flow: &windfall_stack::FlowAccount) -> Option<Self> {
-        let windfall_stack::FlowAccount { account, share, expected, bytes, offered, .. } = flow;
+    /// The account of a flow that has a queue of its own.
+    fn of_queue(name: &str, link: &str, flow: &FlowAccount) -> Option<Self> {
+        let FlowAccount { account, share, expected, bytes, offered, .. } = flow;
         let learned = !flow.outcome_unknown;
         let effort = account.total.effort;
         let outcome = account.total.outcome;
         (*offered > 0).then(|| Self {
             name: name.to_owned(),
             link: link.to_owned(),
-            effort_seconds: effort,
+            effort_seconds: Some(effort),
             outcome_seconds: learned.then_some(outcome),
             offered: *offered,
             bytes: learned.then_some(*bytes),
             error_rate: learned.then(|| account.error_rate()),
             fidelity: (learned && *expected > 0.0).then(|| outcome / expected),
             region: learned.then(|| account.region(share.power_factor).name().into()),
+            packets: None,
         })
     }
 
@@ -277,9 +346,14 @@ impl Summary {
         }
         let link = network.name(interface);
         let accounts = network.flows(interface);
+        let queues: BTreeMap<FlowId, &FlowAccount> =
+            accounts.iter().map(|account| (account.flow, account)).collect();
+        let (ledger, _) = network.open_ledger(interface);
         let all = core::iter::once("everything else").chain(names.iter().map(String::as_str));
-        let summaries = all.zip(&accounts).filter_map(|(n, a)| FlowSummary::new(n, link, a));
-        self.flows.extend(summaries);
+        for (flow, name) in (0..=u16::MAX).map(FlowId).zip(all) {
+            let queue = queues.get(&flow).copied();
+            self.flows.extend(FlowSummary::new(name, link, queue, ledger.flow(flow)));
+        }
         let is_used = |name: &String| self.flows.iter().any(|flow| flow.name == *name);
         self.unused_flows = names.iter().filter(|name| !is_used(name)).cloned().collect();
     }
@@ -345,15 +419,19 @@ impl Summary {
         }
         for flow in &self.flows {
             let FlowSummary { name, link, .. } = flow;
-            if flow.effort_seconds <= 0.0 {
-                let packets = match flow.offered {
-                    1 => "1 packet".to_owned(),
-                    offered => format!("{offered} packets"),
-                };
-                let _ = writeln!(out, "flow {name} on {link}: never served, {packets} came");
+            let offered = match flow.offered {
+                1 => "1 packet".to_owned(),
+                offered => format!("{offered} packets"),
+            };
+            if let Some(packets) = &flow.packets {
+                let _ = writeln!(out, "flow {name} on {link}: {offered}, {packets}");
+            }
+            let Some(effort) = flow.effort_seconds else { continue };
+            if effort <= 0.0 {
+                let _ = writeln!(out, "flow {name} on {link}: never served, {offered} came");
                 continue;
             }
-            let effort = brief(flow.effort_seconds);
+            let effort = brief(effort);
             let success = flow.success().unwrap_or_else(|| "outcome unknown".to_owned());
             let _ = writeln!(out, "flow {name} on {link}: effort {effort} s, {success}");
         }

@@ -3,6 +3,7 @@
 mod changes;
 mod fec;
 mod gsm;
+mod impairments;
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +53,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Checked {
         }
     }
     check_flows(scenario)?;
+    impairments::check(scenario)?;
     fec::check_lifetimes(scenario)?;
     let mut own = BTreeMap::<&str, Vec<&Link>>::new();
     for link in &scenario.links {

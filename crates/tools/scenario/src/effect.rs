@@ -33,11 +33,11 @@ type Condition<T, In> = (fn() -> &'static Setting<T>, fn(&T, &In) -> bool, &'sta
 /// Finds the first setting of `scenario` that changes nothing.
 pub(crate) fn check(scenario: &Scenario) -> Checked {
     hold(&scenario.run, scenario, RUN)?;
-    scenario.flows.iter().try_for_each(|flow| hold(flow, scenario, FLOW))?;
+    scenario.flows.iter().try_for_each(|flow| check_flow(flow, scenario))?;
     for link in &scenario.links {
         hold(&link.radio, link, RADIO)?;
         check_rts_rate(link, scenario)?;
-        check_air(link)?;
+        check_air(link, scenario)?;
         check_wire(link)?;
         check_combining(link, scenario)?;
         check_checksums(link, scenario)?;
@@ -57,6 +57,17 @@ const FLOW: &[Condition<Flow, Scenario>] = &[(
     |flow, _| flow.reserve.is_some(),
     "it belongs to a reservation: give the flow a reserve",
 )];
+
+/// Checks that what a flow says of its share and its impairments has an effect.
+fn check_flow(flow: &Flow, scenario: &Scenario) -> Checked {
+    hold(flow, scenario, FLOW)?;
+    let own = &flow.impairments.0;
+    needs(own, core::slice::from_ref(own), None)?;
+    let Some(range) = &own.range else { return Ok(()) };
+    let longest = scenario.links.iter().map(Link::mtu).max().unwrap_or(u16::MAX);
+    let checked = own.check_range(flow.has_bit_errors(), longest.into());
+    checked.map_err(|message| SettingFault::at(range.span(), message))
+}
 
 const APP: &[Condition<App, Scenario>] = &[
     (
@@ -290,12 +301,15 @@ fn check_checksums(link: &Link, scenario: &Scenario) -> Checked {
 }
 
 /// Checks that what the directions and paths of a link say of their errors finds errors.
-fn check_air(link: &Link) -> Checked {
+fn check_air(link: &Link, scenario: &Scenario) -> Checked {
+    let in_flows = scenario.flows.iter().any(Flow::has_bit_errors);
     let [ups, downs] = Side::BOTH.map(|side| airs(link, side));
     let all = [ups.clone(), downs.clone()].concat();
     let own = [(&link.both, &all), (&link.uplink, &ups), (&link.downlink, &downs)];
     let of_paths = link.paths.iter().map(|path| (&path.air, &all));
-    own.into_iter().chain(of_paths).try_for_each(|(said, airs)| check_said(said, airs, link.mtu()))
+    own.into_iter()
+        .chain(of_paths)
+        .try_for_each(|(said, airs)| check_said(said, airs, in_flows, link.mtu()))
 }
 
 /// Returns the air of a direction of a link, and that on each of its paths.
@@ -310,10 +324,11 @@ fn airs(link: &Link, side: Side) -> Vec<Direction> {
     [vec![direction], paths].concat()
 }
 
-/// Checks what `said` limits or adds to the errors of `airs`.
-fn check_said(said: &Direction, airs: &[Direction], mtu: u16) -> Checked {
+/// Checks what `said` limits or adds to the errors of `airs`, and limits of those that flows have
+/// of their own, if they have any.
+fn check_said(said: &Direction, airs: &[Direction], in_flows: bool, mtu: u16) -> Checked {
     if let Some(range) = &said.range {
-        let has_bit_errors = airs.iter().any(Direction::has_bit_errors);
+        let has_bit_errors = in_flows || airs.iter().any(Direction::has_bit_errors);
         let checked = said.check_range(has_bit_errors, mtu.into());
         checked.map_err(|message| SettingFault::at(range.span(), message))?;
     }

@@ -29,7 +29,7 @@ type Place<'a> = (&'a str, &'a str);
 pub struct ScenarioOptions {
     /// The settings of the run; kernel parameters count beside those of the file.
     pub run: RunSettings,
-    /// Flows with a share of their own, beside those of the file.
+    /// Flows with a share or impairments of their own, beside those of the file.
     pub flows: Vec<Flow>,
     /// Changes of the link while it runs, beside those of the file.
     pub changes: Vec<Change>,

@@ -1,5 +1,7 @@
-//! Flows with a share of their own: what a scenario says of them, and what an interface makes of
-//! it.
+//! Flows with a share or impairments of their own: what a scenario says of them, and what an
+//! interface and a path make of it.
+
+mod impairments;
 
 use core::num::{NonZeroU8, NonZeroU16};
 use core::str::FromStr;
@@ -8,14 +10,18 @@ use toml::Spanned;
 use windfall_base::{Class, Duration, FlowId, ParseUnitError, Rate};
 use windfall_queue::FlowConfig;
 use windfall_queue::admission::{Admission, FlowClass, Reservation, is_overcommitted};
+use windfall_settings::table::Listed;
 use windfall_settings::{Choice, Get, Setting, Settings, settings};
-use windfall_stack::{Protocol, Rule, ScheduledFlow};
+use windfall_stack::{Picks, Protocol, Rule, ScheduledFlow};
 
 use crate::error::SettingFault;
-use crate::values::{DURATIONS, Prefix};
+use crate::values::{DURATIONS, PacketNumbers, Prefix};
+
+pub use impairments::Impairments;
 
 settings! {
-    /// The settings of a flow: the packets that belong to it, and its share of a link.
+    /// The settings of a flow: the packets that belong to it, its share of a link, and what happens
+    /// to it beside what the link does to all packets.
     pub struct Flow {
         /// Network that its packets come from
         "from" from: Prefix { value: "NET", example: "10.77.0.1/32", unset: "any" }
@@ -71,12 +77,28 @@ settings! {
             value: "SWITCH", example: "on", unset: "as the link",
             detail: "On 802.11 the receiver tells the flow by the headers that arrived.",
         }
+        /// Packets of it that are lost, by their numbers from 1: "3, 7..9, syn"
+        "lose" lose: PacketNumbers {
+            value: "PACKETS", example: "3", unset: "none",
+            detail: "Each direction of a link counts its own. `7..9` are packets 7, 8 and 9, \
+                     `syn` is every TCP segment with SYN, and `syn 1` the first of them. In \
+                     `--flow` quotes hold a list together: `lose \"3, 7..9, syn\"`. Where a link \
+                     retransmits, the first frame of the packet is lost.",
+        }
+        /// Packets of it of which one bit is inverted, as `lose` names them
+        "damage" damage: PacketNumbers { value: "PACKETS", example: "3", unset: "none" }
+        /// Packets of it that arrive twice, as `lose` names them
+        "copy" copy: PacketNumbers { value: "PACKETS", example: "3", unset: "none" }
+        listed impairments: Impairments,
     }
     required {
         /// Name of the flow, unique in the scenario
         "name" name: String { value: "NAME", example: "video" }
     }
 }
+
+/// The settings that pick packets from a flow.
+const PICKS: [&str; 3] = ["lose", "damage", "copy"];
 
 /// The protocol of the packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,12 +146,18 @@ impl Flow {
             destination_ports: self.dst_port.value().map(|port| port..=port),
             dscp: self.dscp.value(),
             partly_covered: false,
+            picks: Picks {
+                lose: self.lose.value().map(|it| it.0),
+                damage: self.damage.value().map(|it| it.0),
+                copy: self.copy.value().map(|it| it.0),
+            },
             class: Class {
                 flow,
                 attempts: self.attempts.value(),
                 accept_damaged: self.accept_damaged.value(),
                 lifetime: self.lifetime.value(),
                 unordered: self.unordered.value().unwrap_or(false),
+                own_order: self.is_impaired(),
                 ..Class::default()
             },
         }
@@ -146,12 +174,22 @@ impl FromStr for Flow {
             return Err(ParseUnitError::new("flow", text, advice()));
         };
         let mut flow = Self::named(name.trim());
-        for clause in clauses.split(',').map(str::trim).filter(|clause| !clause.is_empty()) {
+        let clauses = split(clauses);
+        for clause in clauses.map(str::trim).filter(|clause| !clause.is_empty()) {
             flow.read(clause)
                 .map_err(|advice| ParseUnitError::new("clause of a flow", clause, advice))?;
         }
         Ok(flow)
     }
+}
+
+/// Returns the parts of a text between commas. A comma within double quotes parts nothing.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    text.split(move |letter| {
+        is_quoted ^= letter == '"';
+        letter == ',' && !is_quoted
+    })
 }
 
 /// The clauses that there are.
@@ -189,7 +227,7 @@ impl Flow {
         let settings = Self::TABLE.iter().filter(|setting| !setting.is_required);
         let found = settings.filter_map(|it| Some((it, Self::value_in(it, &words)?))).next();
         let (setting, value) = found.ok_or_else(advice)?;
-        setting.set_by_option(self, value)
+        setting.set_by_option(self, value.trim_matches('"'))
     }
 }
 
@@ -221,6 +259,10 @@ pub(crate) fn admit(
     let mut rules = Vec::new();
     let mut shares = Vec::new();
     for (flow, number) in flows.iter().zip(1..=u16::MAX) {
+        rules.push(flow.rule(FlowId(number)));
+        if !flow.has_queue() {
+            continue;
+        }
         let weight = flow.weight_on(capacity, &mut admission).map_err(|message| {
             let name = flow.name.get_ref();
             SettingFault::at(flow.name.span(), format!("flow \"{name}\": {message}"))
@@ -228,10 +270,52 @@ pub(crate) fn admit(
         let power_factor = flow.power();
         let reserve = flow.reserve.value();
         let share = FlowConfig { weight, power_factor, reserved: reserve.is_some() };
-        rules.push(flow.rule(FlowId(number)));
         shares.push(ScheduledFlow { flow: FlowId(number), share, reserve });
     }
     Ok((rules, shares))
+}
+
+impl Flow {
+    /// Tells whether something happens to its packets that does not happen to others.
+    pub(crate) fn is_impaired(&self) -> bool {
+        self.impairment(|_| true).is_some()
+    }
+
+    /// Returns the name of the first of its impairments whose name fits.
+    pub(crate) fn impairment(&self, fits: impl Fn(&str) -> bool) -> Option<&'static str> {
+        let is_impairment = |name: &str| {
+            PICKS.contains(&name) || <Impairments as Listed<Self>>::names().any(|it| it == name)
+        };
+        let set = Self::TABLE.iter().filter(|row| is_impairment(row.name) && row.is_set(self));
+        set.map(|row| row.name).find(|name| fits(name))
+    }
+
+    /// Tells whether the bits of its packets are hit.
+    pub(crate) fn has_bit_errors(&self) -> bool {
+        self.damage.is_some() || self.impairments.0.has_bit_errors()
+    }
+
+    /// Tells whether its packets wait in a queue of their own. A flow that is only impaired keeps
+    /// its place among the others, so that these are served as they would be without it.
+    pub(crate) fn has_queue(&self) -> bool {
+        let Self { weight, reserve, packet_size, power_factor, .. } = self;
+        let has_share = weight.is_some()
+            || reserve.is_some()
+            || packet_size.is_some()
+            || power_factor.is_some();
+        has_share || !self.is_impaired()
+    }
+}
+
+/// Returns the flows that are impaired, with their numbers.
+pub(crate) fn impaired(flows: &[Flow]) -> impl Iterator<Item = (FlowId, &Flow)> {
+    let numbered = (1..=u16::MAX).map(FlowId).zip(flows);
+    numbered.filter(|(_, flow)| flow.is_impaired())
+}
+
+/// Returns the flows of which a link keeps ledgers: those whose packets fare unlike others.
+pub(crate) fn counted(flows: &[Flow]) -> Vec<FlowId> {
+    impaired(flows).map(|(number, _)| number).collect()
 }
 
 impl Flow {

@@ -43,7 +43,7 @@ pub use change::Change;
 pub use direction::{AppliesTo, Checksums, Direction, FramePart, ListedModels};
 pub use error::ScenarioError;
 pub use flags::{FAR, NEAR, ScenarioOptions, without_span};
-pub use flows::{Flow, FlowProtocol};
+pub use flows::{Flow, FlowProtocol, Impairments};
 pub use link::{DEFAULT_MTU, Link, LinkKind, Modem, Path};
 pub use links::wavelan::wavelan_cost;
 pub use model::{DEFAULT_DURATION, DEFAULT_SEED, FORMAT, RunKind, RunSettings, Scenario};

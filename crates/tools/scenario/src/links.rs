@@ -12,8 +12,8 @@ use toml::Spanned;
 use windfall_base::{Duration, Probability, Rate, Seed};
 use windfall_channel::environment::ENVIRONMENT_FRAMES;
 use windfall_channel::{
-    AirConfig, Exposure, Jitter, Line, MediumConfig, Model, ParseModelError, PathConfig,
-    PipeMediumConfig, Slotting, Surroundings,
+    AirConfig, Exposure, FlowPathConfig, Jitter, Line, MediumConfig, Model, ParseModelError,
+    PathConfig, PipeMediumConfig, Slotting, Surroundings,
 };
 use windfall_files::traces::error_trace::{Counted, Origin};
 use windfall_files::traces::{ErrorTrace, RateTrace};
@@ -26,7 +26,7 @@ use windfall_stack::{ChecksumConfig, InterfaceConfig, RepairsConfig};
 
 use crate::direction::{Checksums, Direction, FramePart};
 use crate::error::SettingFault;
-use crate::flows::{self, Capacity};
+use crate::flows::{self, Capacity, Flow};
 use crate::link::Link;
 use crate::model::Scenario;
 use crate::plan::Files;
@@ -73,7 +73,8 @@ pub(crate) fn pipe(
         let (rules, flows) =
             flows::admit(&scenario.flows, &capacity, scenario.run.admits_too_much())?;
         let pipe = windfall_stack::LinkLayerConfig::Pipe(pipe_end(link, [own, others], files)?);
-        Ok(InterfaceConfig { rules, flows, ..interface(link, [own, others], pipe) })
+        let counted = flows::counted(&scenario.flows);
+        Ok(InterfaceConfig { rules, flows, counted, ..interface(link, [own, others], pipe) })
     };
     Ok((medium, vec![end(&up, &down)?, end(&down, &up)?]))
 }
@@ -199,13 +200,28 @@ fn changing(
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
 ) -> Result<PathConfig, SettingFault> {
-    let first = path(&side.0.direction(side.1), files, trace_salt)?;
+    let first = path(&side.0.direction(side.1), &scenario.flows, files, trace_salt)?;
     let changes = changes::of_path(side, &first, scenario, files, trace_salt)?;
     Ok(PathConfig { changes, ..first })
 }
 
 /// One direction of a pipe, as it is without changes.
-pub(crate) fn path(
+fn path(
+    direction: &Direction,
+    flows: &[Flow],
+    files: &mut Files<'_, '_>,
+    trace_salt: Seed,
+) -> Result<PathConfig, SettingFault> {
+    let mut paths = Vec::new();
+    for (flow, impaired) in flows::impaired(flows) {
+        let way = wire(&impaired.impairments.on(direction), files, trace_salt)?;
+        paths.push(FlowPathConfig { flow, name: impaired.name.get_ref().clone(), way });
+    }
+    Ok(PathConfig { flows: paths, ..wire(direction, files, trace_salt)? })
+}
+
+/// One direction of a pipe, as it is for the frames of all flows.
+fn wire(
     direction: &Direction,
     files: &mut Files<'_, '_>,
     trace_salt: Seed,
@@ -239,6 +255,7 @@ pub(crate) fn path(
         overhead: direction.overhead.value(),
         cell: value_if_set(&direction.cell),
         air: air(direction, files, trace_salt)?,
+        flows: Vec::new(),
         changes: Vec::new(),
     })
 }

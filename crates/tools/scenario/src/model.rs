@@ -82,7 +82,7 @@ settings! {
         "station" stations: Vec<Station>
         /// The links between the stations.
         "link" links: Vec<Link>
-        /// Flows with a share of their own, on every link.
+        /// Flows with a share or impairments of their own, on every link.
         "flow" flows: Vec<Flow>
         /// The changes of links while it runs.
         "change" changes: Vec<Change>

@@ -177,7 +177,8 @@ impl Scenario {
             }
         }
         let sorting = queues().find(|queue| queue.get_ref().tells_flows_apart());
-        if let (Some(queue), Some(flow)) = (sorting, self.flows.first()) {
+        let flow = self.flows.iter().find(|flow| flow.has_queue());
+        if let (Some(queue), Some(flow)) = (sorting, flow) {
             let message = format!(
                 "fq-codel tells flows apart by itself, and flow \"{}\" has a queue of its own: use \
                  codel for each flow, or remove the flows",

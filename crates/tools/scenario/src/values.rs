@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use windfall_base::{Duration, ParseUnitError};
 use windfall_settings::document::{DocumentNode, FormError, from_text, list};
 use windfall_settings::{Placeholder, Value, by_text, own_text};
+use windfall_stack::PacketList;
 
 use crate::queue::Queue;
 
@@ -81,6 +82,24 @@ impl FromStr for Sysctls {
         // An empty text is a parameter without a name, and refused as one.
         let lines = text.lines().chain(text.is_empty().then_some(""));
         lines.map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Packets of a flow by their numbers: `3, 7..9, syn`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketNumbers(pub PacketList);
+
+impl fmt::Display for PacketNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for PacketNumbers {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        text.parse().map(Self)
     }
 }
 
@@ -163,6 +182,7 @@ impl FromStr for Target {
 serialize_by_text!(Queue, Prefix, Sysctl, Target);
 
 by_text! {
+    PacketNumbers: "packets",
     Prefix: "network",
     Queue: "queue",
     Target: "station or address",

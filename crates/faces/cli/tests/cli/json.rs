@@ -59,6 +59,10 @@ reserve = "900kbps"
 [[flow]]
 name = "silent"
 dst-port = 5006
+[[flow]]
+name = "lossy"
+dst-port = 5005
+lose = 1
 "#;
 
 /// Radios with energy, and TCP; a packet arrives damaged and then whole.

@@ -24,6 +24,7 @@ mod evidence;
 mod exchange;
 mod expert;
 mod far;
+mod flows;
 mod interop;
 mod json;
 mod lighttpd;

@@ -2,6 +2,7 @@
 
 mod documents;
 mod exchange;
+mod flows;
 mod input;
 mod json;
 mod links;

@@ -1,6 +1,7 @@
 //! The pipe: full duplex between two ports, each direction with its own line, delay and air.
 
 mod bucket;
+mod flow;
 mod jitter;
 mod line;
 mod outage;
@@ -20,11 +21,13 @@ use windfall_base::{
 use crate::air::{Air, AirConfig, Chance, ParseModelError};
 use crate::event::{Events, FrameFacts, MediumEvent};
 use crate::fate::FrameFate;
+use flow::{Arrivals, FlowPaths};
 use line::LineState;
 use outage::Outages;
 use transit::Transit;
 
 pub use bucket::Bucket;
+pub use flow::FlowPathConfig;
 pub use jitter::{Distribution, Jitter};
 pub use line::Line;
 pub use outage::OnOff;
@@ -94,6 +97,8 @@ pub struct PathConfig {
     pub cell: Option<Cell>,
     /// The models that act on the frames.
     pub air: AirConfig,
+    /// The flows whose frames meet more than those of others.
+    pub flows: Vec<FlowPathConfig>,
     /// The path from these times on, in their order: frames that begin to leave then meet it. Of
     /// the frame that is leaving, the bits that are left go at the new rate, and the whole takes
     /// the new delay. The changes of a change count for nothing.
@@ -246,6 +251,7 @@ struct Path {
     transit: Transit,
     outages: Option<Outages>,
     air: Air,
+    flows: FlowPaths,
     /// The time since which the path is as it is, and the times of this kind of the states that a
     /// frame has met.
     state: Instant,
@@ -275,6 +281,7 @@ impl Path {
             transit: Transit::new(&config, seed, name),
             outages: config.onoff.map(|it| outages(it, Instant::START, seed, name)),
             air: Air::new(&config.air, seed, name),
+            flows: FlowPaths::new(&config.flows, Instant::START, seed, name),
             config,
             state: Instant::START,
             met: Vec::new(),
@@ -335,6 +342,9 @@ impl Path {
         self.air.change(&config.air, self.seed, &self.name);
         let fresh = config.onoff.map(|it| outages(it, at, self.seed, &self.name));
         self.outages = fresh.map(|fresh| fresh.behind(self.outages.as_ref()));
+        if config.flows != self.config.flows {
+            self.flows.change(&config.flows, at, self.seed, &self.name);
+        }
         self.config = config;
     }
 
@@ -381,9 +391,12 @@ impl Path {
         let facts = FrameFacts::of(&frame);
         let length = self.charged(&facts);
         self.line.begin(began, self.free_at == Some(began), length);
-        let judged = self.air.judge(&frame);
+        let mut judged = self.air.judge(&frame);
         if self.air.has_marked() {
             frame.congestion = Congestion::Marked;
+        }
+        if let Some(flow) = self.flows.of(&frame) {
+            judged.1 = flow.judge(&frame, judged.1);
         }
         let overhead = vector.overhead;
         self.sending = Some(Sending { frame, facts, judged, length, began, overhead });
@@ -393,20 +406,26 @@ impl Path {
     fn finish(&mut self, sending: Sending, ended: Instant) {
         let Sending { mut frame, facts, mut judged, length, began, .. } = sending;
         self.free_at = Some(ended);
+        let mut flow = self.flows.of(&frame);
         let is_off = self.outages.as_mut().is_some_and(|outages| outages.is_off(ended));
-        if is_off || self.line.is_over(ended) {
+        let is_flow_off = flow.as_mut().is_some_and(|flow| flow.is_off(ended));
+        if is_off || is_flow_off || self.line.is_over(ended) {
             judged.1 = FrameFate::Lost;
         }
+        let (at, copied) = self.transit.next(began, ended, length);
+        let Arrivals { at, copies } = match flow {
+            Some(flow) => flow.next(&frame, at, copied, length),
+            None => Arrivals { at, copies: [copied, None, None] },
+        };
         judged.1.apply(&mut frame);
         let path = (self.from, Port(1 - self.from.0));
         let event = MediumEvent::new(facts, path, (began, ended), judged);
         let frame = event.fate.arrives().then_some(frame);
         self.done.push_back(ended);
-        let (at, copied) = self.transit.next(began, ended, length);
         let taken = ended - began;
-        let copied = copied.and_then(|at| Some((at, frame.clone()?, event.clone())));
+        let copies = copies.map(|at| Some((at?, frame.clone()?, event.clone())));
         self.fly(Flight { at, frame, event, began: at - taken });
-        if let Some((at, frame, event)) = copied {
+        for (at, frame, event) in copies.into_iter().flatten() {
             self.fly(Flight::of_copy(frame, event, at - taken, at));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use windfall_base::{Duration, Failure, Frame, Probability, Rate, RxVector, Tag, TxVector};
+use windfall_base::{Duration, Failure, FlowId, Frame, Probability, Rate, RxVector, Tag, TxVector};
 use windfall_wire_link::wavelan::{Address, Head, Kind};
 
 use windfall_files::traces::error_trace::Fault;
@@ -530,10 +530,12 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
     let onoff = prop_oneof![Just(None), Just(Some("3ms 2ms"))];
     let slot = prop_oneof![Just(None), Just(Some("1ms 3ms packets 2"))];
     let overhead = proptest::option::of(0_u32..100);
-    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes);
+    let has_flow = proptest::bool::ANY;
+    let way = (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes, has_flow);
     let path = (line, 0_u64..4000, air.clone(), way).prop_map(|(line, delay, air, way)| {
-        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes) = way;
-        let path = PathConfig {
+        let (jitter, reorder, duplicate, cell, overhead, bucket, onoff, slot, changes, has_flow) =
+            way;
+        let mut path = PathConfig {
             line,
             bucket: bucket.map(|text| text.parse().expect("a bucket")),
             onoff: onoff.map(|text| text.parse().expect("two times")),
@@ -545,8 +547,15 @@ fn any_medium() -> impl Strategy<Value = MediumConfig> {
             overhead,
             cell: cell.map(|text| text.parse().expect("a cell")),
             air,
+            flows: Vec::new(),
             changes: Vec::new(),
         };
+        if has_flow {
+            // Frames without a class are those of flow 0.
+            let flow = FlowId::default();
+            let flow = FlowPathConfig { flow, name: "all".to_owned(), way: path.clone() };
+            path.flows.push(flow);
+        }
         let mut changes: Vec<_> = changes
             .into_iter()
             .map(|(at, line)| (micros(at), PathConfig { line, ..path.clone() }))
@@ -630,7 +639,8 @@ proptest! {
             }
         }
         prop_assert_eq!((done, medium.held()), (sent, 0));
-        prop_assert!(reported <= sent * u32::from(ports));
+        // A frame arrives at every station, or with a copy of the path and one of its flow.
+        prop_assert!(reported <= sent * u32::from(ports.max(3)));
     }
 }
 

@@ -19,11 +19,12 @@ pub(crate) struct OwnFlow {
 }
 
 impl OwnFlow {
-    /// Returns the flow of a packet if its owner limits its attempts or lifetime, or accepts any
-    /// order. The packet can be sent until `latest`.
+    /// Returns the flow of a packet if its owner limits its attempts or lifetime, accepts any
+    /// order, or asks for an order of its own. The packet can be sent until `latest`.
     pub(crate) fn of(class: &Class, latest: Option<Instant>) -> Self {
         let is_limited = class.attempts.is_some() || class.lifetime.is_some();
-        let is_own = (is_limited || class.unordered) && class.flow != FlowId::default();
+        let is_own =
+            (is_limited || class.unordered || class.own_order) && class.flow != FlowId::default();
         let flow = is_own.then_some(class.flow);
         Self { flow, number: None, latest, is_unordered: class.unordered }
     }

@@ -2,7 +2,7 @@ use core::num::NonZeroU8;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windfall_base::{Check, Class, Duration, FlowId, Probability, Rate, Seed, Stream, Tag};
+use windfall_base::{Check, Class, Duration, FlowId, Picked, Probability, Rate, Seed, Stream, Tag};
 
 use super::*;
 use crate::policy::{Cost, PolicyKind};
@@ -891,6 +891,44 @@ fn parity_of_a_packet_whose_lifetime_has_passed_is_not_sent_and_holds_up_none() 
         event.tag == Some(Tag(0)) && event.drop_reason() == Some(DropReason::Expired)
     };
     assert_eq!(events.iter().filter(|event| expired(event)).count(), 1);
+}
+
+#[test]
+fn packets_of_other_flows_wait_for_none_of_a_flow_that_asks_for_an_order_of_its_own() {
+    for own_order in [false, true] {
+        let mut frames = 0;
+        let fate = move |end: usize, frame: &Frame| {
+            let is_first = end == 0 && frame.tag == Some(Tag(0));
+            frames += u32::from(is_first);
+            if is_first && frames < 20 { Fate::Lost } else { Fate::Arrives }
+        };
+        let mut run = Run::new(config(Arq::Persistent), (Some(1), 5_000), fate);
+        let class = Class { flow: FlowId(1), own_order, ..Class::NONE };
+        run.queue = [packet(0, class), packet(1, Class::NONE)].into();
+        let expected = if own_order { [1, 0] } else { [0, 1] };
+        assert_eq!(run.finish().tags(), expected);
+    }
+}
+
+#[test]
+fn what_is_picked_is_asked_of_the_first_frame_of_a_packet_alone() {
+    for arq in [Arq::None, Arq::Persistent] {
+        let picked = std::rc::Rc::new(core::cell::RefCell::new(Vec::new()));
+        let seen = std::rc::Rc::clone(&picked);
+        let fate = move |end: usize, frame: &Frame| {
+            if end == 0 && frame.tag.is_some() {
+                seen.borrow_mut().push(frame.class.picked.lose);
+            }
+            if frame.class.picked.lose { Fate::Lost } else { Fate::Arrives }
+        };
+        let mut run = Run::new(config(arq), (Some(1), 5_000), fate);
+        let lose = Picked { lose: true, ..Picked::NONE };
+        let class = Class { flow: FlowId(1), picked: lose, ..Class::NONE };
+        run.queue = [packet(0, class)].into();
+        run.finish();
+        let expected: &[bool] = if arq == Arq::None { &[true] } else { &[true, false] };
+        assert_eq!(*picked.borrow(), expected);
+    }
 }
 
 /// The second flow makes two attempts, while the first packet of all is tried again and again.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use windfall_base::{Class, CoveredPacket, Frame, Instant};
+use windfall_base::{Class, CoveredPacket, Frame, Instant, Picked};
 use windfall_fec::PacketEncoder;
 use windfall_wire_link::check::frame_check;
 use windfall_wire_link::repair::{Covered, RepairTrailer, repair_check, symbol};
@@ -127,7 +127,7 @@ impl Stream {
         if accept_damaged.is_some() {
             frame.class.accept_damaged = None;
         }
-        self.class = frame.class;
+        self.class = Class { picked: Picked::NONE, ..frame.class };
         // Repairs that arrive after the end of a packet's lifetime are useless.
         let patience = frame.class.lifetime.unwrap_or(config.delay).min(config.delay);
         let due = now + patience / 2;

@@ -1,6 +1,6 @@
-use windfall_base::{Check, Damage, DropReason, PacketDrop, PacketEventKind, Tag};
+use windfall_base::{Check, Damage, DropReason, FlowId, PacketDrop, PacketEventKind, Tag};
 
-use super::{LinkLedger, OLD_DROPS, REMEMBERED, direction_of, tag_of};
+use super::{FlowLedger, LinkLedger, OLD_DROPS, REMEMBERED, direction_of, tag_of};
 
 fn ledger(entered: u64) -> LinkLedger {
     let mut ledger = LinkLedger::default();
@@ -135,4 +135,50 @@ fn the_memory_of_old_losses_is_limited() {
     assert_eq!(ledger.old_drops.len(), OLD_DROPS);
     assert!(!deliver(&mut ledger, 0, 1, false));
     assert!(ledger.balances());
+}
+
+/// The packets of a flow with a ledger, of which number 0, 2, 4 … are.
+fn halves(entered: u64) -> LinkLedger {
+    let mut ledger = LinkLedger::of_flows(&[FlowId(2)]);
+    for number in 0..entered {
+        assert_eq!(ledger.enter(), number);
+        ledger.enter_flow(FlowId(if number % 2 == 0 { 2 } else { 1 }));
+    }
+    ledger
+}
+
+#[test]
+fn a_flow_has_the_outcomes_of_its_packets_alone() {
+    let mut ledger = halves(10);
+    for number in 0..3 {
+        deliver(&mut ledger, number, 1, true);
+    }
+    deliver(&mut ledger, 2, 1, false);
+    for number in 3..7 {
+        discard(&mut ledger, number, false, DropReason::Lost);
+    }
+    deliver(&mut ledger, 6, 1, false);
+    assert!(ledger.reopen(tag(5)) && ledger.reopen(tag(4)));
+    let flow = ledger.flow(FlowId(2)).expect("a ledger");
+    let expected = FlowLedger { entered: 5, delivered: 3, damaged: 1, ..FlowLedger::default() };
+    assert_eq!((flow, flow.in_flight()), (&expected, 2));
+    assert_eq!(ledger.flow(FlowId(1)), None);
+    assert!(ledger.balances());
+}
+
+#[test]
+fn a_late_delivery_overrides_a_drop_in_the_ledger_of_the_flow_too() {
+    let mut ledger = halves(4);
+    discard(&mut ledger, 0, false, DropReason::Lost);
+    for number in 1..4 {
+        deliver(&mut ledger, number, 1, false);
+    }
+    for _ in 0..REMEMBERED {
+        let _ = ledger.enter();
+        ledger.enter_flow(FlowId(1));
+    }
+    let lost = ledger.flow(FlowId(2)).expect("a ledger").drops.of(DropReason::Lost);
+    deliver(&mut ledger, 0, 1, true);
+    let flow = ledger.flow(FlowId(2)).expect("a ledger");
+    assert_eq!((lost, flow.drops.total(), flow.delivered, flow.damaged), (1, 0, 2, 1));
 }

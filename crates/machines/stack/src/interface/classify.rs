@@ -7,17 +7,23 @@ use core::hash::{Hash as _, Hasher};
 use core::net::IpAddr;
 use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
+use std::collections::BTreeMap;
 
 use ipnet::IpNet;
-use windfall_base::{Class, Congestion, FlowId, Frame, Payload};
+use windfall_base::{Class, Congestion, FlowId, Frame, Payload, Picked};
 use windfall_queue::Inspection;
 use windfall_wire_net::{CarrierPacket, Ecn, IpPacket, Protocol, UdpLitePacket, udp};
 
 use fragments::{FragmentClasses, PacketId};
 use index::Index;
 
+use super::picks::{Picker, Picks};
+
 /// Bytes at the beginning of a packet that rules may look at.
 const LOOKED_AT: usize = 128;
+/// The byte of a TCP header that has its flags, and the flag SYN in it (RFC 9293, section 3.1).
+const TCP_FLAGS: usize = 13;
+const SYN: u8 = 0x02;
 
 /// A rule that assigns packets to a class. A field that is unset matches every packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub struct Rule {
     pub partly_covered: bool,
     /// The class of matching packets.
     pub class: Class,
+    /// Packets of its flow to which something happens besides.
+    pub picks: Picks,
 }
 
 impl Rule {
@@ -77,6 +85,7 @@ pub struct Classifier {
     rules: Vec<Rule>,
     index: Index,
     fragments: FragmentClasses,
+    pickers: BTreeMap<FlowId, Picker>,
 }
 
 impl Classifier {
@@ -85,7 +94,9 @@ impl Classifier {
     #[must_use]
     pub fn new(rules: Vec<Rule>) -> Self {
         let index = Index::new(&rules);
-        Self { rules, index, fragments: FragmentClasses::default() }
+        let picker = |rule: &Rule| Some((rule.class.flow, Picker::new(&rule.picks)?));
+        let pickers = rules.iter().filter_map(picker).collect();
+        Self { rules, index, fragments: FragmentClasses::default(), pickers }
     }
 
     /// Returns whether some rule requests more than one attempt.
@@ -103,7 +114,9 @@ impl Classifier {
             && frame.class == Class::default()
             && let Some(class) = self.class_of_fragment(&frame.payload)
         {
-            frame.class = class;
+            let picker = self.pickers.get_mut(&class.flow);
+            let picked = picker.map_or(Picked::NONE, |picker| picker.next(has_syn(&frame.payload)));
+            frame.class = Class { picked, ..class };
         }
     }
 
@@ -141,6 +154,16 @@ impl Classifier {
             |class: Class| class.flow != FlowId::default() && class.accept_damaged == Some(true);
         self.rules.iter().any(|rule| accepts(rule.class))
     }
+}
+
+/// Tells whether a packet is a TCP segment that opens a connection, or the answer to one.
+fn has_syn(packet: &Payload) -> bool {
+    let start = packet.prefix(LOOKED_AT);
+    let carried = IpPacket::new(&start).ok().and_then(|packet| packet.carried().ok());
+    carried.is_some_and(|it| {
+        let flags = it.bytes.get(TCP_FLAGS).copied().unwrap_or(0);
+        it.protocol == Protocol::TCP && it.fragment_offset == 0 && flags & SYN != 0
+    })
 }
 
 /// Returns the destination of a packet, if it can be read.

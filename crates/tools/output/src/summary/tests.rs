@@ -200,7 +200,14 @@ fn flows_that_had_nothing_say_why() {
     for (name, offered) in [("late", 1), ("starved", 20)] {
         let name = name.to_owned();
         let link = "near→far".to_owned();
-        summary.flows.push(FlowSummary { name, link, offered, ..FlowSummary::default() });
+        let effort_seconds = Some(0.0);
+        summary.flows.push(FlowSummary {
+            name,
+            link,
+            offered,
+            effort_seconds,
+            ..FlowSummary::default()
+        });
     }
     let text = summary.to_text();
     let lines: Vec<_> = text.lines().filter(|line| line.starts_with("flow ")).collect();
@@ -210,6 +217,28 @@ fn flows_that_had_nothing_say_why() {
         "flow starved on near→far: never served, 20 packets came",
     ];
     assert_eq!(lines, expected);
+}
+
+/// The summary of a flow with impairments, to which this many packets came.
+fn impaired(entered: u64) -> FlowSummary {
+    let mut ledger = FlowLedger { entered, delivered: 190, damaged: 12, ..FlowLedger::default() };
+    ledger.drops.count_many(DropReason::Lost, 8);
+    ledger.drops.count(DropReason::QueueFull);
+    FlowSummary::new("voice", "near→far", None, Some(&ledger)).expect("packets came")
+}
+
+#[test]
+fn a_flow_with_impairments_tells_the_outcome_of_its_packets() {
+    let summary = Summary { flows: vec![impaired(200)], ..summary() };
+    let text = summary.to_text();
+    let line = text.lines().find(|line| line.starts_with("flow ")).expect("a line");
+    let outcome = "190 delivered (12 damaged), 9 dropped (lost 8, queue-full 1), 1 in flight";
+    assert_eq!(line, format!("flow voice on near→far: 200 packets, {outcome}"));
+    let flow = &summary.to_json()["flows"][0];
+    assert_eq!(flow["dropped"], serde_json::json!({ "lost": 8, "queue-full": 1 }));
+    assert_eq!(flow["offered"], 200);
+    assert_eq!(flow["delivered"], 190);
+    assert!(flow["effort_seconds"].is_null());
 }
 
 fn reads_back<T>(value: &T)
@@ -237,14 +266,16 @@ fn what_a_run_says_of_itself_reads_back() {
     reads_back(&FlowSummary {
         name: "web".to_owned(),
         link: "near→far".to_owned(),
-        effort_seconds: 1.5,
+        effort_seconds: Some(1.5),
         outcome_seconds: Some(0.5),
         offered: 3,
         bytes: Some(100),
         error_rate: Some(0.25),
         fidelity: Some(0.75),
         region: Some("effort".into()),
+        packets: None,
     });
+    reads_back(&impaired(200));
     reads_back(&LatenessSummary {
         delivered: 9,
         late_deliveries: 1,

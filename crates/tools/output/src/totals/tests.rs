@@ -1,7 +1,9 @@
 use windfall_base::Node;
+use windfall_network::Recording;
 use windfall_scenario::Scenario;
 
 use super::*;
+use crate::log::EventLog;
 
 /// A sender of datagrams and its receiver, on a pipe or on a radio.
 fn scenario(kind: &str) -> String {
@@ -39,16 +41,28 @@ fn run(text: &str, seed: Seed) -> Summary {
 
 /// Runs a scenario to its end.
 fn ran(text: &str, seed: Seed) -> (Network, Topology) {
+    let (network, topology, _) = logged(text, seed);
+    (network, topology)
+}
+
+/// Runs a scenario to its end, and returns the lines of its event log behind the head.
+fn logged(text: &str, seed: Seed) -> (Network, Topology, Vec<String>) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let no_files = &mut |name: &str| Err(std::io::Error::other(name.to_owned()));
     let topology = scenario.topology(0, ("test.toml", text), no_files).expect("it makes sense");
     let mut network = Network::build(&topology.with_hosts(), seed).expect("it can be built");
+    network.record(Recording { events: true, packets: false });
+    let names = network.elements().map(|it| network.name(it).to_owned()).collect();
+    let mut log = EventLog::new(Vec::new(), seed, "", names).expect("a log in memory");
     let end = Instant::START + topology.duration;
     while let Some(at) = network.next_event().filter(|at| *at <= end) {
         network.handle_timeout(at);
-        while network.poll_event().is_some() {}
+        while let Some(event) = network.poll_event() {
+            log.record(&event).expect("room for a line");
+        }
     }
-    (network, topology)
+    let text = String::from_utf8(log.into_inner()).expect("text");
+    (network, topology, text.lines().skip(1).map(str::to_owned).collect())
 }
 
 #[test]
@@ -254,4 +268,102 @@ fn a_change_that_never_acted_is_named_as_it_was_written() {
     assert_eq!(named("50008175382ns", 8_175_382), "change 50s: loss 0.03");
     assert_eq!(named("8675382ns", 8_175_382), "change 500us: loss 0.03");
     assert_eq!(named("3ms", 8_175_382), "change 3ms: loss 0.03");
+}
+
+/// Two streams of datagrams over one link, by turns to port 5000 and to port 5001, and the settings
+/// of a flow for the first one, if there are any.
+fn streams(of_link: &str, of_flow: &str) -> String {
+    let stream = |port: u16, start: u16| {
+        format!(
+            r#"
+            [[app]]
+            kind = "cbr"
+            station = "near"
+            to = "far"
+            port = {port}
+            size = 200
+            interval = "20ms"
+            start = "{start}ms"
+            stop = "155ms"
+            "#
+        )
+    };
+    let flow = format!("[[flow]]\nname = \"voice\"\ndst-port = 5000\n{of_flow}");
+    format!(
+        r#"
+        format = 1
+        duration = "300ms"
+        station = [{{ name = "near" }}, {{ name = "far" }}]
+        [[link]]
+        name = "air"
+        stations = ["near", "far"]
+        rate = "2Mbps"
+        delay = "5ms"
+        {of_link}
+        {}
+        {}
+        {}
+        "#,
+        stream(5000, 0),
+        stream(5001, 10),
+        if of_flow.is_empty() { String::new() } else { flow }
+    )
+}
+
+/// The events of the packets of the second stream, which have the odd numbers.
+fn of_second_stream(lines: &[String]) -> Vec<&String> {
+    let tag = |line: &str| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        event["tag"].as_u64()
+    };
+    lines.iter().filter(|line| tag(line).is_some_and(|tag| tag % 2 == 1)).collect()
+}
+
+#[test]
+fn one_flow_is_impaired_and_others_fare_as_without_it() {
+    let impairments = "accept-damaged = true\ndelay = \"30ms\"\nlose = \"2\"\ndamage = \"3..4\"\n\
+                       copy = \"6\"";
+    let (network, topology, with) = logged(&streams("", impairments), Seed(7));
+    windfall_testkit::assert_golden!("impaired-flow", with.join("\n") + "\n");
+    let end = Instant::START + topology.duration;
+    let summary = of_simulation(&network, &topology, Seed(7), "windfall sim test.toml", end);
+    let lines: Vec<_> = summary.flows.iter().map(|flow| (&flow.name, &flow.packets)).collect();
+    let outcome = "7 delivered (2 damaged), 1 dropped (lost 1)";
+    let [(name, Some(packets))] = lines[..] else { panic!("{lines:?}") };
+    assert_eq!((name.as_str(), packets.to_string().as_str()), ("voice", outcome));
+    assert!(summary.balances());
+}
+
+#[test]
+fn the_same_seed_hits_the_same_packets_of_other_flows_with_and_without_impairments_of_one() {
+    let of_link = "loss = 0.3\nber = 1e-4\naccept-damaged = true\njitter = \"2ms\"";
+    let of_flow = "loss = 0.3\nber = 1e-3\ncorrupt = 0.2\nduplicate = 0.2\njitter = \"9ms\"\n\
+                   delay = \"20ms\"\ngemodel = \"10% 50%\"";
+    for seed in 1..9 {
+        let (.., without) = logged(&streams(of_link, ""), Seed(seed));
+        let (.., with) = logged(&streams(of_link, of_flow), Seed(seed));
+        assert_ne!(with, without);
+        assert_eq!(of_second_stream(&with), of_second_stream(&without));
+        assert!(of_second_stream(&with).len() > 16);
+    }
+}
+
+#[test]
+fn a_link_repairs_what_one_flow_loses_and_others_do_not_wait_for_it() {
+    let (network, ..) = logged(&streams("arq = \"persistent\"", "loss = 0.4"), Seed(3));
+    let interface = network.interfaces().next().expect("an interface");
+    let flow = network.ledger(interface).flow(windfall_base::FlowId(1)).expect("a ledger");
+    assert_eq!((flow.entered, flow.delivered, flow.drops.total()), (8, 8, 0));
+    assert!(network.ledger(interface).packets.retransmissions > 0);
+}
+
+#[test]
+fn the_ledger_of_a_flow_has_what_a_full_queue_refuses() {
+    let of_link = "queue = \"1\"";
+    let slow = streams(of_link, "loss = 0").replace("2Mbps", "40kbps");
+    let (network, _) = ran(&slow, Seed(3));
+    let interface = network.interfaces().next().expect("an interface");
+    let flow = network.ledger(interface).flow(windfall_base::FlowId(1)).expect("a ledger");
+    assert_eq!(flow.entered, 8);
+    assert!(flow.drops.of(windfall_base::DropReason::QueueFull) > 0, "{flow:?}");
 }

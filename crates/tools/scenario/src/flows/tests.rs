@@ -175,3 +175,108 @@ fn a_number_of_a_flow_out_of_range_is_refused_with_the_range() {
         assert!(error.ends_with(&format!("use a whole number from {range}")), "{error}");
     }
 }
+
+#[test]
+fn a_flow_has_the_impairments_of_a_direction_of_a_link() {
+    let text = "voice: protocol udp, dst port 5000, loss 5% 25%, delay 30ms, jitter 5ms 25% \
+                normal, ber 1e-5, corrupt 1%, duplicate 1%, gemodel 1% 10%, range payload 0..40";
+    let voice = flow(text);
+    let Direction { loss, delay, jitter, ber, corrupt, duplicate, gemodel, range, .. } =
+        &voice.impairments.0;
+    assert_eq!(loss.value(), "5% 25%".parse().ok());
+    assert_eq!((delay.value(), ber.value()), ("30ms".parse().ok(), "1e-5".parse().ok()));
+    assert!(jitter.is_some() && corrupt.is_some() && duplicate.is_some() && gemodel.is_some());
+    assert_eq!(range.value(), "payload 0..40".parse().ok());
+    for wrong in ["v: loss", "v: loss 2", "v: delay 5", "v: rate 1Mbps", "v: gemodel much"] {
+        assert!(wrong.parse::<Flow>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_impairment_is_a_key_and_a_clause_with_its_example() {
+    for row in <Impairments as windfall_settings::table::Listed<Flow>>::ROWS {
+        let by_option = flow(&format!("v: delay 1ms, ber 1e-6, {} {}", row.option(), row.example));
+        let scenario =
+            Scenario { flows: vec![by_option.clone()], ..ScenarioOptions::default().scenario() };
+        let text = scenario.to_toml();
+        let read = Scenario::parse("t.toml", &text).unwrap();
+        let again = |flow: &Flow| (row.name, row.text(flow));
+        assert_eq!(again(&read.flows[0]), again(&by_option));
+        assert!(row.is_set(&by_option), "{}", row.name);
+    }
+}
+
+#[test]
+fn only_settings_of_the_wire_that_no_other_flow_meets_are_those_of_a_flow() {
+    let names: Vec<_> = <Impairments as windfall_settings::table::Listed<Flow>>::ROWS
+        .iter()
+        .map(|row| row.name)
+        .collect();
+    for name in ["delay", "jitter", "loss", "loss-state", "gemodel", "ber", "corrupt", "range"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    for name in ["rate", "queue", "arq", "accept-damaged", "environment", "expose", "slots"] {
+        assert!(!names.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn a_flow_that_is_only_impaired_has_no_queue_of_its_own() {
+    let flows = [
+        flow("voice: dst port 1, loss 5%"),
+        flow("video: dst port 2, weight 2, loss 5%"),
+        flow("tardy: dst port 3, lifetime 50ms"),
+        flow("noisy: dst port 4, accept-damaged, ber 1e-5"),
+    ];
+    let (rules, shares) = admit(&flows, false).unwrap();
+    let classes: Vec<_> = rules.iter().map(|rule| rule.class.flow.0).collect();
+    let queues: Vec<_> = shares.iter().map(|share| share.flow.0).collect();
+    assert_eq!((classes, queues), (vec![1, 2, 3, 4], vec![2, 3]));
+    assert_eq!(counted(&flows), [FlowId(1), FlowId(2), FlowId(4)]);
+}
+
+/// The paths of both directions of a pipe with these settings and this flow.
+fn paths(link: &str, flow_text: &str) -> [windfall_channel::PathConfig; 2] {
+    let mut scenario = ScenarioOptions::default().scenario();
+    scenario.links[0].both.overlay(&Direction::parse(link).unwrap());
+    scenario.flows.push(flow(flow_text));
+    let topology = scenario
+        .topology(0, ("", ""), &mut |_: &str| Err(std::io::Error::other("no file")))
+        .unwrap();
+    match &topology.network.links[0].medium {
+        windfall_channel::MediumConfig::Pipe(pipe) => [pipe.forward.clone(), pipe.backward.clone()],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_path_of_a_flow_spares_the_bytes_that_the_link_spares() {
+    let of = |link: &str, text: &str| {
+        let [forward, backward] = paths(link, text);
+        assert_eq!(forward.flows, backward.flows);
+        let way = forward.flows[0].way.clone();
+        (way.delay.as_millis(), way.air.models.len(), way.air.range.map(|it| it.to_string()))
+    };
+    let voice = "voice: protocol udp, delay 30ms, loss 1%, ber 1e-5, accept-damaged";
+    assert_eq!(of("", voice), (30, 2, None));
+    assert_eq!(of("range = \"28..100\"", voice), (30, 2, Some("28..100".to_owned())));
+    let mending = "accept-damaged = true\nchecksums = \"mend\"";
+    assert_eq!(of(mending, voice), (30, 2, Some("payload".to_owned())));
+    let own = format!("{voice}, range payload 12..");
+    assert_eq!(of(mending, &own), (30, 2, Some("payload 12..".to_owned())));
+}
+
+#[test]
+fn packets_are_picked_by_lists_in_quotes() {
+    let picked =
+        flow("v: protocol tcp, lose \"packet 3, 7..9, syn\", damage 4, copy packets 1..2, loss 1%");
+    let texts = ["lose", "damage", "copy", "loss"].map(|name| {
+        Flow::TABLE.iter().find(|row| row.name == name).and_then(|row| row.text(&picked))
+    });
+    let expected = ["3, 7..9, syn", "4", "1..2", "0.01"];
+    assert_eq!(texts, expected.map(|text| Some(text.to_owned())));
+    let (rules, _) = admit(&[picked], false).unwrap();
+    assert_eq!(rules[0].picks.lose, "3, 7..9, syn".parse().ok());
+    let apart = "v: lose 3, 7..9".parse::<Flow>().unwrap_err().to_string();
+    assert!(apart.contains("\"7..9\" is not a clause"), "{apart}");
+}

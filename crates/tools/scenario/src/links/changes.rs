@@ -36,7 +36,7 @@ pub(super) fn of_path(
         let had_rate = direction.has_constant_rate();
         direction.overlay(&said);
         check((&direction, link.mtu()), (change, &said), had_rate)?;
-        let next = super::path(&direction, files, trace_salt)?;
+        let next = super::path(&direction, &scenario.flows, files, trace_salt)?;
         apply(&mut steps, first, &next, (change, &said));
     }
     Ok(steps)

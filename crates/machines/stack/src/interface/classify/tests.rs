@@ -181,3 +181,42 @@ fn the_fragments_of_a_packet_have_the_class_of_the_first() {
     assert_eq!(flow(fragment(355, true)), 1);
     assert_eq!(flow(fragment(7, false)), 9);
 }
+
+/// An IPv4 packet with a TCP header of these flags.
+fn segment(flags: u8) -> Frame {
+    let mut bytes = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, Protocol::TCP.0, 0, 0];
+    bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    bytes.resize(40, 0);
+    bytes[20 + TCP_FLAGS] = flags;
+    Frame::packet(bytes)
+}
+
+#[test]
+fn packets_are_counted_in_their_flow_and_what_is_listed_is_picked() {
+    let rule = |protocol, flow, picks| Rule {
+        protocol: Some(protocol),
+        class: Class { flow: FlowId(flow), ..Class::NONE },
+        picks,
+        ..Rule::default()
+    };
+    let picks = Picks { lose: "3, syn 2".parse().ok(), copy: "1".parse().ok(), damage: None };
+    let rules = vec![rule(Protocol::UDP, 1, Picks::default()), rule(Protocol::TCP, 2, picks)];
+    let mut classifier = Classifier::new(rules);
+    let mut next = |flags| {
+        let mut other = segment(SYN);
+        let mut bytes = other.payload.to_bytes().to_vec();
+        bytes[9] = Protocol::UDP.0;
+        other.payload = bytes.into();
+        classifier.classify(&mut other);
+        assert_eq!(other.class.picked, Picked::NONE);
+        let mut frame = segment(flags);
+        classifier.classify(&mut frame);
+        let Picked { lose, damage, copy } = frame.class.picked;
+        (lose, damage, copy)
+    };
+    let ack = 0x10;
+    let seen = [ack, SYN, ack, SYN | ack, SYN].map(|flags| next(flags));
+    let lost = (true, false, false);
+    let nothing = (false, false, false);
+    assert_eq!(seen, [(false, false, true), nothing, lost, lost, nothing]);
+}
