@@ -71,7 +71,8 @@ fn status() -> RunStatus {
         delivered_bytes: 180,
         recent: Some(recent),
     };
-    let web = FlowSummary { name: "web".to_owned(), ..FlowSummary::default() };
+    let web =
+        FlowSummary { name: "web".to_owned(), effort_seconds: Some(0.0), ..FlowSummary::default() };
     RunStatus {
         ok: true,
         format: FORMAT.to_owned(),

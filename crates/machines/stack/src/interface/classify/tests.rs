@@ -202,7 +202,7 @@ fn packets_are_counted_in_their_flow_and_what_is_listed_is_picked() {
     let picks = Picks { lose: "3, syn 2".parse().ok(), copy: "1".parse().ok(), damage: None };
     let rules = vec![rule(Protocol::UDP, 1, Picks::default()), rule(Protocol::TCP, 2, picks)];
     let mut classifier = Classifier::new(rules);
-    let mut next = |flags| {
+    let next = |flags| {
         let mut other = segment(SYN);
         let mut bytes = other.payload.to_bytes().to_vec();
         bytes[9] = Protocol::UDP.0;
@@ -215,7 +215,7 @@ fn packets_are_counted_in_their_flow_and_what_is_listed_is_picked() {
         (lose, damage, copy)
     };
     let ack = 0x10;
-    let seen = [ack, SYN, ack, SYN | ack, SYN].map(|flags| next(flags));
+    let seen = [ack, SYN, ack, SYN | ack, SYN].map(next);
     let lost = (true, false, false);
     let nothing = (false, false, false);
     assert_eq!(seen, [(false, false, true), nothing, lost, lost, nothing]);
