@@ -133,7 +133,7 @@ impl Flow {
             .unwrap_or_else(|| FlowClass::of(self.reserve.value()).power_factor())
     }
 
-    fn rule(&self, flow: FlowId) -> Rule {
+    fn rule(&self, flow: FlowId, own_order: bool) -> Rule {
         Rule {
             source: self.from.value().map(|prefix| prefix.net()),
             destination: self.to.value().map(|prefix| prefix.net()),
@@ -157,7 +157,7 @@ impl Flow {
                 accept_damaged: self.accept_damaged.value(),
                 lifetime: self.lifetime.value(),
                 unordered: self.unordered.value().unwrap_or(false),
-                own_order: self.is_impaired(),
+                own_order,
                 ..Class::default()
             },
         }
@@ -256,10 +256,11 @@ pub(crate) fn admit(
         return Err(SettingFault::at(flow.name.span(), message));
     }
     let mut admission = Admission::new(overcommit).without(capacity.taken);
+    let own_order = flows.iter().any(Flow::is_impaired);
     let mut rules = Vec::new();
     let mut shares = Vec::new();
     for (flow, number) in flows.iter().zip(1..=u16::MAX) {
-        rules.push(flow.rule(FlowId(number)));
+        rules.push(flow.rule(FlowId(number), own_order));
         if !flow.has_queue() {
             continue;
         }
@@ -271,6 +272,11 @@ pub(crate) fn admit(
         let reserve = flow.reserve.value();
         let share = FlowConfig { weight, power_factor, reserved: reserve.is_some() };
         shares.push(ScheduledFlow { flow: FlowId(number), share, reserve });
+    }
+    if own_order {
+        // What is lost of one flow would hold up all others behind it.
+        let class = Class { own_order, ..Class::NONE };
+        rules.push(Rule { class, ..Rule::default() });
     }
     Ok((rules, shares))
 }

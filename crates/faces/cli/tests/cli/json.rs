@@ -247,6 +247,7 @@ fn every_member_is_on_the_page_and_every_member_of_the_page_in_an_output() {
         "reproduce --list --json",
         "reproduce S3.table2 --quick --unseen 2 --json",
         "doctor --json",
+        "links --json",
         "tune bulk.toml --for joules --setting mss --duration 1s --seeds 2 --json",
     ]
     .into_iter()

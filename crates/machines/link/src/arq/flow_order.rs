@@ -23,8 +23,8 @@ impl OwnFlow {
     /// order, or asks for an order of its own. The packet can be sent until `latest`.
     pub(crate) fn of(class: &Class, latest: Option<Instant>) -> Self {
         let is_limited = class.attempts.is_some() || class.lifetime.is_some();
-        let is_own =
-            (is_limited || class.unordered || class.own_order) && class.flow != FlowId::default();
+        let is_named = class.flow != FlowId::default();
+        let is_own = class.own_order || is_named && (is_limited || class.unordered);
         let flow = is_own.then_some(class.flow);
         Self { flow, number: None, latest, is_unordered: class.unordered }
     }

@@ -894,7 +894,7 @@ fn parity_of_a_packet_whose_lifetime_has_passed_is_not_sent_and_holds_up_none() 
 }
 
 #[test]
-fn packets_of_other_flows_wait_for_none_of_a_flow_that_asks_for_an_order_of_its_own() {
+fn flows_that_ask_for_orders_of_their_own_do_not_wait_for_each_other() {
     for own_order in [false, true] {
         let mut frames = 0;
         let fate = move |end: usize, frame: &Frame| {
@@ -903,8 +903,8 @@ fn packets_of_other_flows_wait_for_none_of_a_flow_that_asks_for_an_order_of_its_
             if is_first && frames < 20 { Fate::Lost } else { Fate::Arrives }
         };
         let mut run = Run::new(config(Arq::Persistent), (Some(1), 5_000), fate);
-        let class = Class { flow: FlowId(1), own_order, ..Class::NONE };
-        run.queue = [packet(0, class), packet(1, Class::NONE)].into();
+        let class = |flow| Class { flow: FlowId(flow), own_order, ..Class::NONE };
+        run.queue = [packet(0, class(1)), packet(1, class(0))].into();
         let expected = if own_order { [1, 0] } else { [0, 1] };
         assert_eq!(run.finish().tags(), expected);
     }

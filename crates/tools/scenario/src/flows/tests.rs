@@ -231,7 +231,8 @@ fn a_flow_that_is_only_impaired_has_no_queue_of_its_own() {
     let (rules, shares) = admit(&flows, false).unwrap();
     let classes: Vec<_> = rules.iter().map(|rule| rule.class.flow.0).collect();
     let queues: Vec<_> = shares.iter().map(|share| share.flow.0).collect();
-    assert_eq!((classes, queues), (vec![1, 2, 3, 4], vec![2, 3]));
+    assert_eq!((classes, queues), (vec![1, 2, 3, 4, 0], vec![2, 3]));
+    assert!(rules.iter().all(|rule| rule.class.own_order), "none waits for another flow");
     assert_eq!(counted(&flows), [FlowId(1), FlowId(2), FlowId(4)]);
 }
 
