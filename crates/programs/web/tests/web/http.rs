@@ -68,12 +68,15 @@ fn scripted(connections: Vec<Vec<&'static str>>) -> SocketAddr {
     std::thread::spawn(move || {
         for replies in connections {
             let Ok((mut stream, _)) = listener.accept() else { return };
-            for reply in replies {
-                if !read_head(&mut stream) || stream.write_all(reply.as_bytes()).is_err() {
-                    break;
+            // A connection that the client keeps does not hold up the next one.
+            std::thread::spawn(move || {
+                for reply in replies {
+                    if !read_head(&mut stream) || stream.write_all(reply.as_bytes()).is_err() {
+                        break;
+                    }
                 }
-            }
-            read_head(&mut stream);
+                read_head(&mut stream);
+            });
         }
     });
     at
