@@ -60,7 +60,7 @@ prop_compose! {
         burst in of((0..50_u64, 50..100_u64, 0..50_u64)),
         ber in of(probability()),
         bit_gemodel in of(gemodel()),
-        window in of((probability(), 0..5000_u32, probability())),
+        window in of((probability(), 1..5000_u32, probability())),
         corrupt in of((probability(), probability())),
         truncate in of(probability()),
         range in of((0..60_u32, 100..200_u32)),
