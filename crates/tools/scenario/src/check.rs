@@ -24,7 +24,7 @@ use crate::values::Target;
 use crate::wifi::MAX_MTU;
 use windfall_base::nearest;
 use windfall_ip::is_group;
-use windfall_settings::{Get, Settings, Value, table, value_if_set};
+use windfall_settings::{Get, Settings, Value, table};
 
 type Checked = Result<(), SettingFault>;
 
@@ -266,7 +266,7 @@ fn foreign_setting(
 /// Only coded frames can be padded; they are coded in both directions if in one.
 fn check_padding(link: &Link) -> Checked {
     let [up, down] = Side::BOTH.map(|side| link.direction(side));
-    let is_coded = [&up, &down].into_iter().any(|it| value_if_set(&it.policy).is_some());
+    let is_coded = [&up, &down].into_iter().any(Direction::is_coded);
     if is_coded || up.padded.is_none() && down.padded.is_none() {
         return Ok(());
     }

@@ -350,11 +350,16 @@ settings! {
 }
 
 impl Direction {
+    /// Tells whether frames are coded.
+    pub(crate) fn is_coded(&self) -> bool {
+        value_if_set(&self.policy).is_some()
+    }
+
     /// Tells whether bit errors spare the headers of packets, so that damage reaches programs. In
     /// coded frames a packet has no place of its own.
     pub(crate) fn spares_headers(&self) -> bool {
         let checksums = self.checksums.value().unwrap_or_default();
-        checksums != Checksums::Keep && value_if_set(&self.policy).is_none()
+        checksums != Checksums::Keep && !self.is_coded()
     }
 
     /// Returns the error models of the air, in the order in which they act, and the bytes that

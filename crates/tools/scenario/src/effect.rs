@@ -209,7 +209,7 @@ impl Direction {
 
     /// Tells whether packets are lost that can be marked; those in coded frames cannot.
     pub(crate) fn can_mark(&self) -> bool {
-        value_if_set(&self.policy).is_none() && self.models().any(Impairment::only_loses)
+        !self.is_coded() && self.models().any(Impairment::only_loses)
     }
 
     /// Tells whether frames take time on the way, beside that of their bytes.
@@ -237,12 +237,11 @@ impl Direction {
 /// Checks that frames are retransmitted whose copies are to be combined, or whose parity is to be
 /// sent.
 fn check_combining(link: &Link, scenario: &Scenario) -> Checked {
-    let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_repeated = |direction: &Direction| match direction.arq.value() {
         Some(arq) => ![Arq::None, Arq::after(0)].contains(&arq),
-        None => !link.kind().is_wire() || value_if_set(&direction.policy).is_some(),
+        None => !link.kind().is_wire() || direction.is_coded(),
     };
-    if scenario.flows.iter().any(repeats) {
+    if scenario.flows.iter().any(Flow::repeats) {
         return Ok(());
     }
     for direction in Side::BOTH.map(|side| link.direction(side)) {
@@ -289,7 +288,7 @@ fn check_checksums(link: &Link, scenario: &Scenario) -> Checked {
                  accept-damaged = true, or remove it",
             );
         }
-        let is_coded = whole.iter().any(|it| value_if_set(&it.policy).is_some());
+        let is_coded = whole.iter().any(Direction::is_coded);
         if *checksums.get_ref() == Checksums::Mend && (is_coded || link.kind() == LinkKind::Gsm) {
             return fault(
                 "checksums = \"mend\" would turn damaged headers into good ones here, since \

@@ -133,6 +133,11 @@ impl Flow {
             .unwrap_or_else(|| FlowClass::of(self.reserve.value()).power_factor())
     }
 
+    /// Tells whether it asks for more than one attempt.
+    pub(crate) fn repeats(&self) -> bool {
+        self.attempts.value().is_some_and(|attempts| attempts.get() > 1)
+    }
+
     fn rule(&self, flow: FlowId, own_order: bool) -> Rule {
         Rule {
             source: self.from.value().map(|prefix| prefix.net()),

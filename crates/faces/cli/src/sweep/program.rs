@@ -104,27 +104,29 @@ impl<'a> ProgramRuns<'a> {
         scenario: &Scenario,
         is_stopped: &AtomicBool,
     ) -> std::result::Result<Measures, String> {
-        for attempt in 1.. {
+        let mut attempts = 0;
+        let (summary, status, output) = loop {
             let files = RunFiles::make(&self.folder, &run.identity, scenario)?;
-            let (summary, status, output) = self.once(&files, run, point, is_stopped)?;
-            let is_late = is_late(&summary, self.options.max_late);
-            if is_late && attempt < ATTEMPTS {
+            let ended = self.once(&files, run, point, is_stopped)?;
+            attempts += 1;
+            let is_late = is_late(&ended.0, self.options.max_late);
+            if is_late && attempts < ATTEMPTS {
                 continue;
             }
             if is_late {
                 *self.disturbed.lock().unwrap_or_else(PoisonError::into_inner) += 1;
             }
-            if let Some(message) = failed_beside(&summary) {
-                return Err(message);
-            }
-            let mut measures = measures_of_json(&summary);
-            if let Some(printed) = printed_json(&output)? {
-                add_measures("program", &printed, &mut measures);
-            }
-            measures.insert("program.exit".to_owned(), f64::from(status));
-            return Ok(measures);
+            break ended;
+        };
+        if let Some(message) = failed_beside(&summary) {
+            return Err(message);
         }
-        Err("it had no attempt".to_owned())
+        let mut measures = measures_of_json(&summary);
+        if let Some(printed) = printed_json(&output)? {
+            add_measures("program", &printed, &mut measures);
+        }
+        measures.insert("program.exit".to_owned(), f64::from(status));
+        Ok(measures)
     }
 
     /// Does a run once; returns its summary, the exit status of the program and what it printed.

@@ -144,18 +144,7 @@ impl Fetcher {
         of: usize,
     ) -> Result<Part, FetchError> {
         let within = PART + Duration::from_millis(range.len() as u64 / PART_RATE);
-        for _ in 1..REQUESTS {
-            let part = self.part(uri, headers, head, range, of);
-            match tokio::time::timeout(within, part).await {
-                Ok(Err(error)) if !error.may_be_damage() => return Err(error),
-                Ok(Err(_)) | Err(_) => {}
-                Ok(part) => return part,
-            }
-        }
-        match self.part(uri, headers, head, range, of).await {
-            Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
-            part => part,
-        }
+        ask_again(within, || self.part(uri, headers, head, range, of)).await
     }
 
     /// Asks for the rest of a body as [`Fetcher::ask_part`] does, and again if its head does not
@@ -168,18 +157,7 @@ impl Fetcher {
         range: &Range<usize>,
         of: usize,
     ) -> Result<(Range<usize>, Incoming), FetchError> {
-        for _ in 1..REQUESTS {
-            let rest = self.ask_part(uri, headers, head, range, of);
-            match tokio::time::timeout(PART, rest).await {
-                Ok(Err(error)) if !error.may_be_damage() => return Err(error),
-                Ok(Err(_)) | Err(_) => {}
-                Ok(rest) => return rest,
-            }
-        }
-        match self.ask_part(uri, headers, head, range, of).await {
-            Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
-            rest => rest,
-        }
+        ask_again(PART, || self.ask_part(uri, headers, head, range, of)).await
     }
 
     /// Asks for a range of the same version of a file; returns what came.
@@ -240,6 +218,25 @@ impl Fetcher {
 
 /// A range of a file, its bytes, and the memory that they take.
 type Part = (Range<usize>, Vec<u8>, HeldMemory);
+
+/// Asks for something within a time, and again if it does not come or its head may be damaged. The
+/// last request has no limit.
+async fn ask_again<T, F>(within: Duration, ask: impl Fn() -> F) -> Result<T, FetchError>
+where
+    F: Future<Output = Result<T, FetchError>>,
+{
+    for _ in 1..REQUESTS {
+        match tokio::time::timeout(within, ask()).await {
+            Ok(Err(error)) if !error.may_be_damage() => return Err(error),
+            Ok(Err(_)) | Err(_) => {}
+            Ok(came) => return came,
+        }
+    }
+    match ask().await {
+        Err(error) if error.may_be_damage() => Err(FetchError::Repair(REQUESTS, error.into())),
+        came => came,
+    }
+}
 
 /// Returns all bytes of a body, in memory that is charged as they come.
 ///

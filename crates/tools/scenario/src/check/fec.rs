@@ -5,6 +5,7 @@ use windfall_link::repair::MOST_OVERHEAD;
 use windfall_settings::{Get, placed, value_if_set};
 
 use super::Checked;
+use crate::direction::Direction;
 use crate::error::SettingFault;
 use crate::link::Link;
 use crate::model::Scenario;
@@ -17,7 +18,7 @@ pub(super) fn check(link: &Link) -> Checked {
     let directions = [&link.both, &link.uplink, &link.downlink];
     let Some(fec) = directions.into_iter().find_map(|it| placed(&it.fec)) else { return Ok(()) };
     let fault = |message: String| Err(SettingFault::at(fec.span(), message));
-    if directions.into_iter().any(|it| value_if_set(&it.policy).is_some()) {
+    if directions.into_iter().any(Direction::is_coded) {
         return fault("fec and policy both code packets: remove one of them".to_owned());
     }
     if !link.kind().is_wire()

@@ -1,7 +1,7 @@
 //! Whether a link can do to one flow what the flow asks for.
 
 use windfall_link::Arq;
-use windfall_settings::{Get, value_if_set};
+use windfall_settings::Get;
 
 use super::Checked;
 use crate::direction::Direction;
@@ -27,7 +27,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked {
 
 /// Refuses impairments on links whose frames do not carry one whole packet each.
 fn check_frames(flow: &Flow, link: &Link) -> Checked {
-    let is_coded = directions(link).iter().any(|it| value_if_set(&it.policy).is_some());
+    let is_coded = directions(link).iter().any(Direction::is_coded);
     let why = match link.kind() {
         LinkKind::Pipe if is_coded => "coded frames carry parts of packets: remove policy",
         LinkKind::Pipe => return Ok(()),
@@ -50,12 +50,11 @@ fn check_frames(flow: &Flow, link: &Link) -> Checked {
 /// for lost ones.
 fn check_order(flow: &Flow, link: &Link, scenario: &Scenario) -> Checked {
     let Some(key) = flow.impairment(|name| DELAYS.contains(&name)) else { return Ok(()) };
-    let repeats = |flow: &Flow| flow.attempts.value().is_some_and(|attempts| attempts.get() > 1);
     let is_numbered = |it: &Direction| it.arq.value().is_some_and(|arq| arq != Arq::None);
     let both = directions(link);
     let cause = if both.iter().any(is_numbered) {
         "arq"
-    } else if scenario.flows.iter().any(repeats) {
+    } else if scenario.flows.iter().any(Flow::repeats) {
         "the attempts of flows"
     } else {
         return Ok(());

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use windfall_files::pcapng::LINKTYPE_RAW;
 use windfall_files::pcapng::read::CapturedPacket;
 use windfall_wire_link::check::{FCS_LEN, frame_check};
-use windfall_wire_link::ieee80211::Flags;
 use windfall_wire_link::ieee80211::header::DATA_HEADER;
+use windfall_wire_link::ieee80211::{Flags, snap};
 
 use super::RecordError;
 
@@ -25,9 +25,6 @@ const PPI: u16 = 192;
 /// The magic numbers of the headers of Prism and AVS.
 const PRISM_MAGIC: u32 = 0x44;
 const AVS_MAGIC: u32 = 0x8021_1001;
-
-/// Bytes of the headers of LLC and SNAP.
-const SNAP: usize = 8;
 
 /// Fewer bytes of a damaged frame do not show which packet it carried.
 const LEAST: usize = 20;
@@ -104,7 +101,7 @@ pub(super) fn unwrap_frames(
     }
     let usual = most_frequent(&starts)
         .or_else(|| most_frequent(&self::starts(frames.iter().flatten())))
-        .unwrap_or(DATA_HEADER + SNAP);
+        .unwrap_or(DATA_HEADER + snap::LEN);
     let captured = core::mem::take(packets);
     for (packet, frame) in captured.into_iter().zip(frames) {
         let Some(frame) = frame else { continue };
@@ -291,10 +288,8 @@ fn contents(frame: &MonitoredFrame) -> Contents {
         return Contents::Aggregate;
     }
     let start = if frame.is_aligned { length.next_multiple_of(4) } else { length };
-    match frame.bytes.get(start..start + SNAP) {
-        Some([0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00] | [0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd]) => {
-            Contents::Packet(start + SNAP)
-        }
+    match frame.bytes.get(start..).and_then(snap::parse) {
+        Some(snap::IPV4 | snap::IPV6) => Contents::Packet(start + snap::LEN),
         _ => Contents::Other,
     }
 }
