@@ -8,12 +8,13 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 use windfall_base::{Drops, Duration, FlowId, Seed};
-use windfall_network::{ElementId, FlowLedger, LinkLedger, Network};
+use windfall_network::{ElementId, LinkLedger, Network};
 use windfall_stack::FlowAccount;
 
 mod application;
 mod applied;
 mod energy;
+mod flow;
 mod lateness;
 mod ports;
 mod rows;
@@ -22,6 +23,7 @@ pub use application::ApplicationSummary;
 use application::measure;
 pub use applied::AppliedSetting;
 pub use energy::{EnergySummary, StationEnergySummary};
+pub use flow::{FlowPackets, FlowSummary};
 pub use lateness::LatenessSummary;
 pub use ports::PortSummary;
 use rows::{width_of, write_rows};
@@ -143,137 +145,6 @@ pub struct RadioSummary {
     /// Its energy for each of them; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joules_per_byte: Option<f64>,
-}
-
-/// Effort and outcome of a flow on a link (S3.29).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FlowSummary {
-    /// Name of the flow.
-    pub name: String,
-    /// The link and its sender.
-    pub link: String,
-    /// Air time spent on it, in seconds; `None` if it waits among the packets of other flows.
-    pub effort_seconds: Option<f64>,
-    /// The air time that what arrived would have taken without errors, in seconds; this and the
-    /// other members that need it are `None` where the link does not learn what arrives.
-    pub outcome_seconds: Option<f64>,
-    /// Packets of it that came, those that a full queue refused included.
-    pub offered: u64,
-    /// Bytes of the packets that are known to have arrived.
-    pub bytes: Option<u64>,
-    /// The recent share of its effort that errors destroyed.
-    pub error_rate: Option<f64>,
-    /// Its outcome as a share of what it could expect without errors (S3.25).
-    pub fidelity: Option<f64>,
-    /// `outcome` if extra effort makes up for the errors, `effort` if its power factor limits it.
-    pub region: Option<Cow<'static, str>>,
-    /// The outcome of its packets; absent unless it has impairments of its own.
-    #[serde(flatten)]
-    pub packets: Option<FlowPackets>,
-}
-
-/// The outcome of the packets of a flow that has impairments of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct FlowPackets {
-    /// Packets that left at a receiver's device.
-    pub delivered: u64,
-    /// Of those delivered, packets of which every copy was marked as damaged.
-    pub damaged: u64,
-    /// Packets dropped, by reason.
-    pub dropped: BTreeMap<Cow<'static, str>, u64>,
-    /// Packets on their way when the run ended.
-    pub in_flight: u64,
-}
-
-impl FlowPackets {
-    fn new(ledger: &FlowLedger) -> Self {
-        Self {
-            delivered: ledger.delivered,
-            damaged: ledger.damaged,
-            dropped: ledger.drops.iter().map(|(reason, n)| (reason.name().into(), n)).collect(),
-            in_flight: ledger.in_flight(),
-        }
-    }
-}
-
-impl fmt::Display for FlowPackets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { delivered, damaged, dropped, in_flight } = self;
-        write!(f, "{delivered} delivered")?;
-        if *damaged > 0 {
-            write!(f, " ({damaged} damaged)")?;
-        }
-        write!(f, ", {} dropped", dropped.values().sum::<u64>())?;
-        if !dropped.is_empty() {
-            let reasons = dropped.iter().map(|(reason, n)| format!("{reason} {n}"));
-            write!(f, " ({})", reasons.collect::<Vec<_>>().join(", "))?;
-        }
-        if *in_flight > 0 {
-            write!(f, ", {in_flight} in flight")?;
-        }
-        Ok(())
-    }
-}
-
-impl FlowSummary {
-    /// The account of the flow `name` on `link`, from that of its queue and that of its packets;
-    /// `None` if none of its packets came.
-    #[must_use]
-    pub fn new(
-        name: &str,
-        link: &str,
-        queue: Option<&FlowAccount>,
-        packets: Option<&FlowLedger>,
-    ) -> Option<Self> {
-        let packets = packets.filter(|ledger| ledger.entered > 0);
-        let summary = match (queue, packets) {
-            (Some(queue), _) => Self::of_queue(name, link, queue)?,
-            (None, ledger) => Self {
-                name: name.to_owned(),
-                link: link.to_owned(),
-                offered: ledger?.entered,
-                ..Self::default()
-            },
-        };
-        Some(Self { packets: packets.map(FlowPackets::new), ..summary })
-    }
-
-    //= S3.25
-    //= S3.30
-    /// The account of a flow that has a queue of its own.
-    fn of_queue(name: &str, link: &str, flow: &FlowAccount) -> Option<Self> {
-        let FlowAccount { account, share, expected, bytes, offered, .. } = flow;
-        let learned = !flow.outcome_unknown;
-        let effort = account.total.effort;
-        let outcome = account.total.outcome;
-        (*offered > 0).then(|| Self {
-            name: name.to_owned(),
-            link: link.to_owned(),
-            effort_seconds: Some(effort),
-            outcome_seconds: learned.then_some(outcome),
-            offered: *offered,
-            bytes: learned.then_some(*bytes),
-            error_rate: learned.then(|| account.error_rate()),
-            fidelity: (learned && *expected > 0.0).then(|| outcome / expected),
-            region: learned.then(|| account.region(share.power_factor).name().into()),
-            packets: None,
-        })
-    }
-
-    /// Returns what came of its effort, as text; `None` if the link does not learn that.
-    fn success(&self) -> Option<String> {
-        let Self { outcome_seconds, bytes, error_rate, .. } = *self;
-        let fidelity = self.fidelity.map(|it| format!("fidelity {:.1} %, ", 100.0 * it));
-        Some(format!(
-            "outcome {} s, {:.0} kB, {}errors {:.1} %, {} region",
-            brief(outcome_seconds?),
-            bytes? as f64 / 1e3,
-            fidelity.unwrap_or_default(),
-            100.0 * error_rate?,
-            self.region.as_ref()?,
-        ))
-    }
 }
 
 /// Reserved flows that can take more than a whole link at worst (S3.46).
@@ -418,22 +289,7 @@ impl Summary {
             let _ = writeln!(out, "{what}: never acted");
         }
         for flow in &self.flows {
-            let FlowSummary { name, link, .. } = flow;
-            let offered = match flow.offered {
-                1 => "1 packet".to_owned(),
-                offered => format!("{offered} packets"),
-            };
-            if let Some(packets) = &flow.packets {
-                let _ = writeln!(out, "flow {name} on {link}: {offered}, {packets}");
-            }
-            let Some(effort) = flow.effort_seconds else { continue };
-            if effort <= 0.0 {
-                let _ = writeln!(out, "flow {name} on {link}: never served, {offered} came");
-                continue;
-            }
-            let effort = brief(effort);
-            let success = flow.success().unwrap_or_else(|| "outcome unknown".to_owned());
-            let _ = writeln!(out, "flow {name} on {link}: effort {effort} s, {success}");
+            flow.lines(out);
         }
     }
 

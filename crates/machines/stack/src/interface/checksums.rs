@@ -13,8 +13,8 @@ pub struct ChecksumConfig {
     /// UDP checksums over IPv4 are cleared in packets from the device that may arrive damaged, as
     /// if their sender had sent them without one (RFC 768).
     pub clears_sent: bool,
-    /// The same for datagrams that travel in fragments alone: their receiver cannot mend them,
-    /// since no fragment has all that the checksum covers.
+    /// UDP checksums over IPv4 are cleared in datagrams that travel in fragments. Their receiver
+    /// cannot mend them, since no fragment has all that the checksum covers.
     pub clears_sent_fragments: bool,
     /// The checksums of UDP, UDP-Lite, TCP and ICMP are written anew in packets that arrive
     /// damaged.

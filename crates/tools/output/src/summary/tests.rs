@@ -1,6 +1,8 @@
 use windfall_base::{Check, Damage, DropReason, PacketDrop, PacketEventKind};
 use windfall_network::tag_of;
 
+use windfall_network::FlowLedger;
+
 use super::*;
 
 /// A direction with two packets delivered, one of them damaged, one dropped, one in flight.
